@@ -22,9 +22,28 @@ MOST_SEED = 2**63 - 1
 
 
 def frozen(values: ArrayLike, dtype: type[Any]) -> NDArray[Any]:
-    """A read-only copy of `values`: frozen dataclasses that hold writable arrays are not frozen.
+    """Return a read-only copy of an array.
 
-    Raises InvalidResponses where it cannot be made of what is given.
+    Attributes
+    ----------
+    frozen dataclass that holds writable arrays is not frozen.
+
+    Parameters
+    ----------
+    values : array_like
+        The values.
+    dtype : type
+        The type of the elements.
+
+    Returns
+    -------
+    ndarray
+        A read-only copy.
+
+    Raises
+    ------
+    InvalidResponses
+        If the values have no such type.
     """
     try:
         array = np.array(values, dtype=dtype)
@@ -39,7 +58,25 @@ def frozen(values: ArrayLike, dtype: type[Any]) -> NDArray[Any]:
 
 
 def array_of(values: object, name: str) -> NDArray[Any]:
-    """`values` as an array of any kind. Raises InvalidResponses where its rows are not equally long."""
+    """Return values as an array of any type.
+
+    Parameters
+    ----------
+    values : array_like
+        The values.
+    name : str
+        The name of the argument, for the error.
+
+    Returns
+    -------
+    ndarray
+        The array.
+
+    Raises
+    ------
+    InvalidResponses
+        If the rows have different lengths.
+    """
     try:
         return np.asarray(values)
     except (TypeError, ValueError) as error:
@@ -49,7 +86,25 @@ def array_of(values: object, name: str) -> NDArray[Any]:
 
 
 def numbers(values: object, name: str) -> FloatArray:
-    """`values` as numbers, None as NaN. Raises InvalidResponses for text, which is never read as a number."""
+    """Return values as numbers, with NaN for None.
+
+    Parameters
+    ----------
+    values : array_like
+        The values.
+    name : str
+        The name of the argument, for the error.
+
+    Returns
+    -------
+    ndarray of float
+        The numbers.
+
+    Raises
+    ------
+    InvalidResponses
+        If the values are text.
+    """
     raw = array_of(values, name)
     spelt = raw.dtype.kind == "O" and any(isinstance(value, str | bytes) for value in raw.flat)
     try:
@@ -61,12 +116,39 @@ def numbers(values: object, name: str) -> FloatArray:
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Whether this is one real number; True is none, and text never is."""
+    """Return whether a value is one real number.
+
+    Parameters
+    ----------
+    value : object
+        The value. Booleans and text are no numbers.
+
+    Returns
+    -------
+    bool
+        True for a real number.
+    """
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def check_seed(seed: object) -> int:
-    """A whole number from 0 to 2^63 - 1: the same one gives the same draws. Raises InvalidResponses."""
+    """Return a checked seed.
+
+    Parameters
+    ----------
+    seed : object
+        A whole number from 0 to 2^63 - 1. Equal seeds give equal draws.
+
+    Returns
+    -------
+    int
+        The seed.
+
+    Raises
+    ------
+    InvalidResponses
+        If the seed is anything else.
+    """
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed <= MOST_SEED:
         raise InvalidResponses(
             f"seed {seed!r} is not a seed", code="bad_seed", hint="give a whole number from 0 to 2^63 - 1"
@@ -78,10 +160,21 @@ _NUMBERS, _NAMES, _TIME = {"float", "int"}, "tuple[str, ...]", "datetime"
 
 
 def check_fields(value: Any, error: Callable[..., Exception] = InvalidResponses) -> None:
-    """Raise `error` unless the fields of a dataclass that are declared as numbers, names or times are what they are
-    declared as; arrays are not looked at.
+    """Check the types of a dataclass's fields that are numbers, names or times.
 
-    What a `__post_init__` begins with, so that all that follows has numbers to compare and names to count.
+    Arrays are not checked. A `__post_init__` calls this first.
+
+    Parameters
+    ----------
+    value : dataclass instance
+        The object to check.
+    error : callable
+        Creates the error to raise.
+
+    Raises
+    ------
+    InvalidResponses
+        If a field has another type; or the given error.
     """
     for field in fields(value):
         kinds, found = str(field.type).split(" | "), getattr(value, field.name)
@@ -97,5 +190,16 @@ def check_fields(value: Any, error: Callable[..., Exception] = InvalidResponses)
 
 
 def is_names(values: object) -> bool:
-    """Whether these are names, one after the other: one text alone is none."""
+    """Return whether values are a sequence of names.
+
+    Parameters
+    ----------
+    values : object
+        The values. One string is no sequence of names.
+
+    Returns
+    -------
+    bool
+        True for a sequence of strings.
+    """
     return isinstance(values, Sequence) and not isinstance(values, str) and all(isinstance(x, str) for x in values)

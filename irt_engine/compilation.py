@@ -21,7 +21,20 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def compiled(function: F) -> F:
-    """Compile on first use, keep the machine code beside the source (or in the user's cache directory)."""
+    """Compile a function on its first call, and cache the machine code.
+
+    The cache is beside the source, or in the user's cache directory.
+
+    Parameters
+    ----------
+    function : callable
+        A function that numba can compile.
+
+    Returns
+    -------
+    callable
+        The compiled function.
+    """
     try:
         machine: Any = _compiler(cache=True)(function)
     except RuntimeError:  # no directory to keep it in: then every process compiles for itself
@@ -32,10 +45,19 @@ def compiled(function: F) -> F:
 
 
 def needs_compiling(package: str = "") -> bool:
-    """Tell whether a module that is loaded has kernels but no machine code kept that is as new as its source.
+    """Return whether a loaded module has kernels without up-to-date machine code.
 
-    The first call of such kernels compiles them, which takes seconds each. Only modules whose names begin with
-    `package` count.
+    The first call of such a kernel takes seconds.
+
+    Parameters
+    ----------
+    package : str
+        Only modules whose names begin with this count.
+
+    Returns
+    -------
+    bool
+        True if a kernel must be compiled.
     """
     kernels = [kernel for kernel in _kernels if kernel.py_func.__module__.startswith(package)]
     kept = {_source(kernel) for kernel in kernels if _is_kept(kernel)}

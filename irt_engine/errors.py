@@ -7,9 +7,16 @@ from typing import Any
 
 
 class EngineError(Exception):
-    """Base of all errors that the engine raises on purpose.
+    """Report a problem that the engine found: the base class of its errors.
 
-    `code` is stable and machine-readable; `hint` says what the reader can do about it.
+    Parameters
+    ----------
+    message : str
+        What is wrong.
+    code : str
+        A stable, machine-readable code.
+    hint : str
+        What the reader can do.
     """
 
     def __init__(self, message: str, *, code: str, hint: str) -> None:
@@ -27,16 +34,40 @@ class EngineError(Exception):
 
 
 class InvalidResponses(EngineError):
-    """The votes, the priors or stored bytes cannot be what they claim to be."""
+    """Report invalid votes, priors or stored bytes.
+
+    Parameters
+    ----------
+    message, code, hint : str
+        As for `EngineError`.
+    """
 
 
 class NotIdentified(EngineError):
-    """The data hold nothing about what was asked, for example about chatbots in separate parts of the graph."""
+    """Report a question that the data cannot answer, such as a comparison of unconnected chatbots.
+
+    Parameters
+    ----------
+    message, code, hint : str
+        As for `EngineError`.
+    """
 
 
 class DidNotConverge(EngineError):
-    """The fit stopped before it reached its optimum and the result cannot be trusted."""
+    """Report a fit that stopped before its optimum; its result is not reliable.
+
+    Parameters
+    ----------
+    message, code, hint : str
+        As for `EngineError`.
+    """
 
 
 class EngineWarning(UserWarning):
-    """A result that stands, with something about it that its reader should know."""
+    """Warn of a limitation of a valid result.
+
+    Parameters
+    ----------
+    message : str
+        The limitation.
+    """

@@ -30,10 +30,26 @@ _CHUNK = 1 << 15  # numbers at a time, few enough for the cache
 
 
 def category_information(theta: FloatArray, discrimination: FloatArray, thresholds: FloatArray) -> FloatArray:
-    """I_k = -d^2 log P_k / dtheta^2, (..., E + 1), of theta (...,), discrimination (...,), thresholds (..., E).
+    """Return the information of each category, I_k = -d^2 log P_k / dtheta^2.
 
-    Samejima (1969). What an answer in category k tells about theta; see `information_shares` for its part in the
-    item's.
+    Parameters
+    ----------
+    theta : ndarray of float, shape (...,)
+        Ability differences, in logits.
+    discrimination : ndarray of float, shape (...,)
+        Discriminations.
+    thresholds : ndarray of float, shape (..., E)
+        Thresholds in logits, ascending.
+
+    Returns
+    -------
+    ndarray of float, shape (..., E + 1)
+        Information about theta from an answer in each category.
+
+    References
+    ----------
+    F. Samejima (1969), Estimation of latent ability using a response pattern of graded scores, Psychometrika Monograph
+    17.
     """
     x = discrimination[..., None] * (theta[..., None] - thresholds)
     f = expit(x) * expit(-x)
@@ -45,16 +61,47 @@ def category_information(theta: FloatArray, discrimination: FloatArray, threshol
 
 
 def information_shares(theta: FloatArray, discrimination: FloatArray, thresholds: FloatArray) -> FloatArray:
-    """P_k I_k, (..., E + 1): the category's share of the item's information, which is their sum (Samejima 1969)."""
+    """Return each category's share of the item information, P_k I_k.
+
+    Parameters
+    ----------
+    theta, discrimination : ndarray of float, shape (...,)
+        As in `category_information`.
+    thresholds : ndarray of float, shape (..., E)
+        As in `category_information`.
+
+    Returns
+    -------
+    ndarray of float, shape (..., E + 1)
+        Shares; their sum is the item information.
+
+    References
+    ----------
+    F. Samejima (1969), Estimation of latent ability using a response pattern of graded scores, Psychometrika Monograph
+    17.
+    """
     p = category_probabilities(theta, discrimination, thresholds)
     return p * category_information(theta, discrimination, thresholds)
 
 
 def total_information(theta: FloatArray, discrimination: FloatArray, thresholds: FloatArray) -> FloatArray:
-    """Test information of a set of J prompts at theta (...,): the sum of theirs, (...,).
+    """Return the test information of a set of prompts.
 
-    discrimination (J,), thresholds (J, E). Answers on different prompts are independent given theta, so information
-    adds up.
+    Answers on different prompts are independent given theta, so that their information adds up.
+
+    Parameters
+    ----------
+    theta : ndarray of float, shape (...,)
+        Ability differences, in logits.
+    discrimination : ndarray of float, shape (J,)
+        Discriminations of the prompts.
+    thresholds : ndarray of float, shape (J, E)
+        Thresholds of the prompts.
+
+    Returns
+    -------
+    ndarray of float, shape (...,)
+        The sum of the item information.
     """
     theta = np.asarray(theta, np.float64)
     of_each = item_information(theta[..., None], discrimination, thresholds)
@@ -65,10 +112,24 @@ def total_information(theta: FloatArray, discrimination: FloatArray, thresholds:
 def vote_information(
     theta: FloatArray, discrimination: FloatArray, thresholds: FloatArray, cell_sd: float = 0.0
 ) -> FloatArray:
-    """Item information (...,) of a cell's first judgment, the effect of the cell e ~ N(0, cell_sd^2) integrated out.
+    """Return the item information of a cell's first judgment, with the cell effect integrated out.
 
-    P_k and dP_k / dtheta are averaged over e before they are put into (dP_k)^2 / P_k: nobody sees the effect. With
-    cell_sd 0 this is `grm.item_information`. Shapes as in `category_information`.
+    The cell effect e ~ N(0, cell_sd^2) is not observed. P_k and dP_k / dtheta are averaged over e before they enter
+    (dP_k)^2 / P_k. With cell_sd = 0 this is `item_information`.
+
+    Parameters
+    ----------
+    theta, discrimination : ndarray of float, shape (...,)
+        As in `category_information`.
+    thresholds : ndarray of float, shape (..., E)
+        As in `category_information`.
+    cell_sd : float
+        SD of the cell effect, in logits.
+
+    Returns
+    -------
+    ndarray of float, shape (...,)
+        Information about theta.
     """
     if cell_sd == 0.0:
         return item_information(theta, discrimination, thresholds)
@@ -107,10 +168,27 @@ def expected_information(
     discrimination_se: FloatArray | None = None,
     cell_sd: float = 0.0,
 ) -> FloatArray:
-    """E[I_j(theta)] for theta ~ N(mean, se^2), (n, J); mean and se (n,), prompts (J,) and (J, E).
+    """Return the expected information E[I_j(theta)] for theta ~ N(mean, se^2).
 
-    With discrimination_se (J,) the prompt's discrimination is lognormal about its posterior median, by the product
-    rule; cell_sd as in `vote_information`. Costs n x J x NODES^2 x E steps: for many pairs use `InformationTable`.
+    The costs grow with n J NODES^2 E; for many pairs, use `InformationTable`.
+
+    Parameters
+    ----------
+    mean, se : ndarray of float, shape (n,)
+        Mean and SD of theta.
+    discrimination : ndarray of float, shape (J,)
+        Discriminations of the prompts.
+    thresholds : ndarray of float, shape (J, E)
+        Thresholds of the prompts.
+    discrimination_se : ndarray of float, shape (J,), optional
+        Standard errors of the discriminations, which are then lognormal.
+    cell_sd : float
+        SD of the cell effect, in logits.
+
+    Returns
+    -------
+    ndarray of float, shape (n, J)
+        Expected information.
     """
     nodes, weights = normal_nodes()
     expected = np.zeros((len(mean), len(discrimination)))
@@ -125,11 +203,28 @@ def expected_information(
 
 
 def pair_information(posterior: Posterior, a: IntArray, b: IntArray) -> FloatArray:
-    """E[I] (n, J) of one more judgment on the pairs a, b (n,) with every prompt, under the posterior of both.
+    """Return the expected information of one more judgment on each pair and prompt.
 
-    theta has the pair's own effect in it, as `predict.theta_of_pairs` has it; a judgment is a cell's first. a, b
-    index a board's chatbots; where discriminations differ by tier, the prompts' are those of the pair's two tiers.
-    Raises InvalidResponses (indices, a chatbot with itself), NotIdentified (model pair).
+    theta includes the pair effect. The judgment is the first of its cell.
+
+    Parameters
+    ----------
+    posterior : Posterior
+        The posterior of a board.
+    a, b : ndarray of int, shape (n,)
+        Indices of the chatbots.
+
+    Returns
+    -------
+    ndarray of float, shape (n, J)
+        Expected information under the posterior.
+
+    Raises
+    ------
+    InvalidResponses
+        If an index is invalid, or a chatbot is compared with itself.
+    NotIdentified
+        For model pair.
     """
     a, b = pairs_of_board(posterior, a, b)
     mean, variance = theta_of_pairs(posterior, a, b)
@@ -150,9 +245,16 @@ def pair_information(posterior: Posterior, a: IntArray, b: IntArray) -> FloatArr
 
 @dataclass(frozen=True, slots=True, eq=False)
 class InformationTable:
-    """I_j on a grid of theta, so that a plan looks information up instead of computing it pair by pair.
+    """Tabulate the item information on a grid of theta, for plans over many pairs.
 
-    grid (G,), values (G, J). Between grid points it is interpolated linearly; beyond the grid the last value holds.
+    Values are interpolated linearly. Outside the grid the last value holds.
+
+    Parameters
+    ----------
+    grid : ndarray of float, shape (G,)
+        Values of theta.
+    values : ndarray of float, shape (G, J)
+        Information of the prompts.
     """
 
     grid: FloatArray
@@ -169,9 +271,27 @@ class InformationTable:
         reach: float = 8.0,
         points: int = 97,
     ) -> InformationTable:
-        """The table of prompts (J,) and (J, E), out to |theta| = reach; the prompts' uncertainty is integrated once.
+        """Return the table of a set of prompts.
 
-        discrimination_se and cell_sd as in `expected_information`; without them the prompts count as known.
+        Parameters
+        ----------
+        discrimination : ndarray of float, shape (J,)
+            Discriminations.
+        thresholds : ndarray of float, shape (J, E)
+            Thresholds.
+        discrimination_se : ndarray of float, shape (J,), optional
+            Standard errors; without them the discriminations count as known.
+        cell_sd : float
+            SD of the cell effect, in logits.
+        reach : float
+            The grid covers -reach..reach.
+        points : int
+            Number of grid points.
+
+        Returns
+        -------
+        InformationTable
+            The table.
         """
         grid = np.linspace(-reach, reach, points)
         values = np.zeros((points, len(discrimination)))
@@ -183,7 +303,18 @@ class InformationTable:
         return cls(grid, values)
 
     def of_pair(self, mean: float, se: float) -> FloatArray:
-        """E[I_j] over N(mean, se^2) for every prompt, (J,)."""
+        """Return the expected information of each prompt for theta ~ N(mean, se^2).
+
+        Parameters
+        ----------
+        mean, se : float
+            Mean and SD of theta.
+
+        Returns
+        -------
+        ndarray of float, shape (J,)
+            Expected information.
+        """
         nodes, weights = normal_nodes()
         at = np.clip(mean + se * nodes, self.grid[0], self.grid[-1])
         place = (at - self.grid[0]) / (self.grid[1] - self.grid[0])
@@ -197,7 +328,18 @@ class InformationTable:
         return information
 
     def typical(self, mean: FloatArray, se: FloatArray) -> FloatArray:
-        """E[I] of the average prompt for each pair, (n,): what a pair is worth before its prompt is chosen."""
+        """Return the expected information of the average prompt for each pair.
+
+        Parameters
+        ----------
+        mean, se : ndarray of float, shape (n,)
+            Mean and SD of theta.
+
+        Returns
+        -------
+        ndarray of float, shape (n,)
+            Expected information, before the prompt is chosen.
+        """
         nodes, weights = normal_nodes()
         average = self.values.mean(axis=1)
         at = mean[:, None] + se[:, None] * nodes
@@ -206,9 +348,23 @@ class InformationTable:
 
 
 def variance_fall(information: FloatArray | float, projected: FloatArray, variance: FloatArray) -> FloatArray:
-    """Fall of trace(W Sigma) by one judgment: I x' Sigma W Sigma x / (1 + I x' Sigma x) (rank-one update).
+    """Return the decrease of trace(W Sigma) by one judgment, a rank-one update.
 
-    projected = x' Sigma W Sigma x (W the identity: |Sigma x|^2), variance = x' Sigma x, any equal shapes.
+    It is I x' Sigma W Sigma x / (1 + I x' Sigma x) (Sherman-Morrison formula).
+
+    Parameters
+    ----------
+    information : ndarray of float or float
+        Information I of the judgment.
+    projected : ndarray of float
+        x' Sigma W Sigma x.
+    variance : ndarray of float
+        x' Sigma x, of the same shape.
+
+    Returns
+    -------
+    ndarray of float
+        Decrease of the target variance.
     """
     fall: FloatArray = information * projected / (1.0 + information * variance)
     return fall
@@ -217,10 +373,21 @@ def variance_fall(information: FloatArray | float, projected: FloatArray, varian
 def projections(
     covariance: FloatArray, low: IntArray, high: IntArray, weight: FloatArray | None = None
 ) -> tuple[FloatArray, FloatArray]:
-    """x' Sigma W Sigma x and x' Sigma x, (n,) each, for x = e_high - e_low; covariance Sigma (M, M), low and high (n,).
+    """Return x' Sigma W Sigma x and x' Sigma x for x = e_high - e_low.
 
-    weight is the target: None for all abilities alike (W = 1), a matrix W (M, M), or a contrast c (M,), whose
-    variance c' Sigma c is W = c c'. All pairs come from one product Sigma W Sigma.
+    Parameters
+    ----------
+    covariance : ndarray of float, shape (M, M)
+        Covariance Sigma of the abilities.
+    low, high : ndarray of int, shape (n,)
+        Indices of the chatbots of each pair.
+    weight : ndarray of float, shape (M, M) or (M,), optional
+        The target: a matrix W, or a contrast c with W = c c'. None is the identity.
+
+    Returns
+    -------
+    tuple of ndarray of float, shape (n,)
+        Both quadratic forms.
     """
     if weight is None:
         target = covariance @ covariance
@@ -247,12 +414,26 @@ def expected_fall(
     weight: FloatArray | None = None,
     pair_variance: FloatArray | float = 0.0,
 ) -> FloatArray:
-    """By how much one more judgment on each pair is expected to lower the target variance, (n,).
+    """Return the expected decrease of the target variance by one more judgment on each pair.
 
-    information (n,) about theta; covariance, low, high, weight as in `projections`. pair_variance is that of the
-    pair's own effect beside the abilities: theta = s_high - s_low + effect, so the judgment tells less about the
-    abilities. It is exact for an effect that is independent of them (a pair not compared before: the effect's prior
-    variance).
+    Parameters
+    ----------
+    information : ndarray of float, shape (n,), or float
+        Expected information about theta.
+    covariance : ndarray of float, shape (M, M)
+        Covariance of the abilities.
+    low, high : ndarray of int, shape (n,)
+        Indices of the chatbots of each pair.
+    weight : ndarray of float, optional
+        As in `projections`.
+    pair_variance : ndarray of float, shape (n,), or float
+        Variance of the pair effect in theta = s_high - s_low + effect. The formula is exact if the effect is
+        independent of the abilities, as for a new pair.
+
+    Returns
+    -------
+    ndarray of float, shape (n,)
+        Expected decrease.
     """
     projected, variance = projections(covariance, low, high, weight)
     return variance_fall(information, projected, variance + pair_variance)

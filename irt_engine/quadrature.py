@@ -13,6 +13,17 @@ NODES = 7
 
 @cache
 def normal_nodes(count: int = NODES) -> tuple[FloatArray, FloatArray]:
-    """Nodes and weights (count,) for expectations under a standard normal; read-only, made once."""
+    """Return the Gauss-Hermite rule for expectations under a standard normal distribution.
+
+    Parameters
+    ----------
+    count : int
+        Number of nodes.
+
+    Returns
+    -------
+    tuple of ndarray of float, shape (count,)
+        Nodes and weights; read-only.
+    """
     nodes, weights = np.polynomial.hermite_e.hermegauss(count)
     return frozen(nodes, np.float64), frozen(weights / weights.sum(), np.float64)

@@ -43,18 +43,30 @@ _VOTE_EDGES = slice(2, 4)  # of the six edges of a net rating: u >= 0 (a is not 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Truth:
-    """Known parameters.
+    """Store the true parameters of a simulation.
 
-    ability         (M,)
-    discrimination  (J,) > 0
-    thresholds      (J, 6) of a net rating, or (J, 2) of a vote; increasing
-    side            advantage of the side shown first, in units of ability
-    pair            (M, M) the pairs' own effects, pair[a, b] = -pair[b, a] is added to s_b - s_a; None: there are none
-    cell_sd         SD of what the votes of a cell share, on the logit scale
-    reply           (M, J) what each chatbot's reply to each prompt is worth about its ability; None: the same
-    reliability     (K,) of the annotators; None: nobody is named, and all are as reliable as `fit` assumes
-    tier            (M,) tiers of the chatbots, 0..T - 1, and
-    tier_effect     (J, T) eps of the prompts' log discriminations in each; None: they are the same in all
+    Parameters
+    ----------
+    ability : ndarray of float, shape (M,)
+        Abilities, in logits.
+    discrimination : ndarray of float, shape (J,)
+        Discriminations, positive.
+    thresholds : ndarray of float, shape (J, 6) or (J, 2)
+        Ascending thresholds of net ratings, or of votes.
+    side : float
+        Advantage of the side that is shown first, in units of ability.
+    pair : ndarray of float, shape (M, M), optional
+        Antisymmetric pair effects; pair[a, b] is added to s_b - s_a.
+    cell_sd : float
+        SD of the cell effect, in logits.
+    reliability : ndarray of float, shape (K,), optional
+        Reliabilities of the annotators; None means anonymous votes of reliability 1.
+    tier : ndarray of int, shape (M,), optional
+        Tiers of the chatbots, 0..T - 1.
+    tier_effect : ndarray of float, shape (J, T), optional
+        Effects of the tiers on the log discriminations.
+    reply : ndarray of float, shape (M, J), optional
+        Effects of the replies around the abilities.
     """
 
     ability: FloatArray
@@ -70,32 +82,65 @@ class Truth:
 
     @property
     def chatbots(self) -> tuple[str, ...]:
-        """Names that sort as their indices do."""
+        """Return the names of the chatbots, sorted as their indices."""
         return tuple(f"bot{i:05d}" for i in range(len(self.ability)))
 
     @property
     def prompts(self) -> tuple[str, ...]:
-        """Names that sort as their indices do."""
+        """Return the names of the prompts, sorted as their indices."""
         return tuple(f"prompt{j:07d}" for j in range(len(self.discrimination)))
 
     @property
     def unit(self) -> float:
-        """As `Scales.unit`: what abilities are divided by to be in marginal logits."""
+        """Return the number by which abilities are divided to be in marginal logits; see `Scales.unit`."""
         of_reply = 0.0 if self.reply is None else float(np.mean(self.reply**2))
         return unit_of(math.sqrt(self.cell_sd**2 + 2.0 * of_reply))
 
     def theta(self, a: IntArray, b: IntArray) -> FloatArray:
-        """(n,) how much better b is than a, over all prompts and without the side effect."""
+        """Return the advantage of b over a, on average over prompts and without the side effect.
+
+        Parameters
+        ----------
+        a, b : ndarray of int, shape (n,)
+            Indices of the chatbots.
+
+        Returns
+        -------
+        ndarray of float, shape (n,)
+            s_b - s_a plus the pair effect.
+        """
         theta: FloatArray = self.ability[b] - self.ability[a]
         return theta if self.pair is None else theta + self.pair[a, b]
 
     def theta_on(self, a: IntArray, b: IntArray, prompt: IntArray) -> FloatArray:
-        """(n,) how much better the reply of b is than that of a."""
+        """Return the advantage of the reply of b over the reply of a.
+
+        Parameters
+        ----------
+        a, b, prompt : ndarray of int, shape (n,)
+            Indices of the chatbots and prompts.
+
+        Returns
+        -------
+        ndarray of float, shape (n,)
+            The advantage, without the side effect.
+        """
         theta = self.theta(a, b)
         return theta if self.reply is None else theta + self.reply[b, prompt] - self.reply[a, prompt]
 
     def slope(self, a: IntArray, b: IntArray, prompt: IntArray) -> FloatArray:
-        """(n,) discrimination of a prompt for a pair."""
+        """Return the discrimination of each prompt for a pair.
+
+        Parameters
+        ----------
+        a, b, prompt : ndarray of int, shape (n,)
+            Indices of the chatbots and prompts.
+
+        Returns
+        -------
+        ndarray of float, shape (n,)
+            Discriminations.
+        """
         alpha: FloatArray = self.discrimination[prompt]
         if self.tier is None or self.tier_effect is None:
             return alpha
@@ -121,16 +166,51 @@ def draw_truth(
     tier_sd: float = 0.25,
     reply_sd: float = 0.0,
 ) -> Truth:
-    """Parameters from the priors. Under `pair`, abilities are of comparisons: chatbots 2i (0) and 2i + 1 (theta_i).
+    """Draw the parameters of a simulation from the priors.
 
-    Abilities, discriminations and the prompts' own log gaps and locations have the SDs of `priors`. The common log gaps
-    are the typical ones, or N(0, common_log_gap_sd^2) if that is given (the prior of `fit` is
-    `priors.common_log_gap_sd`). The other effects are left out unless an SD is given: `pair_sd` of each unordered pair,
-    `side_sd`, `cell_sd` (kept as it is, each cell's effect is drawn with its votes), `reply_sd` of each chatbot's reply
-    to each prompt, and `annotators` whose log reliabilities have SD `reliability_sd`. `tiers` above 1 cuts a board's
-    abilities into that many bands of equal size, 0 the strongest, and each prompt's log discrimination has an effect
-    N(0, tier_sd^2) in each. `form` vote gives thresholds (J, 2), net (J, 6). Raises InvalidResponses on an SD that is
-    negative or not finite, and on an unknown model or form.
+    Effects without a given SD are absent. With model pair, abilities belong to comparisons: chatbots 2i (ability 0) and
+    2i + 1 (theta_i).
+
+    Parameters
+    ----------
+    chatbots, prompts : int
+        Numbers of chatbots M and prompts J.
+    seed : int
+        Seed of the draws.
+    model : {"board", "pair"}
+        The model.
+    form : {"net", "vote"}
+        Thresholds of shape (J, 6) or (J, 2).
+    priors : Priors
+        SDs of abilities, discriminations, log gaps and locations.
+    common_log_gap_sd : float, optional
+        SD of the common log gaps; None uses typical gaps.
+    pair_sd : float
+        SD of the pair effects.
+    side_sd : float
+        SD of the side effect.
+    cell_sd : float
+        SD of the cell effects, which are drawn with the votes.
+    annotators : int
+        Number of annotators.
+    reliability_sd : float
+        SD of the annotators' log reliabilities.
+    tiers : int
+        Above 1: number of ability bands of equal size, 0 for the strongest.
+    tier_sd : float
+        SD of the effects of a tier on the log discriminations.
+    reply_sd : float
+        SD of the effects of replies.
+
+    Returns
+    -------
+    Truth
+        The parameters.
+
+    Raises
+    ------
+    InvalidResponses
+        If an SD is negative or not finite, or the model or form is unknown.
     """
     _check_known("model", model, "board", "pair")
     _check_known("form", form, "net", "vote")
@@ -188,20 +268,62 @@ def _pair_effects(chatbots: int, sd: float, rng: np.random.Generator) -> FloatAr
 
 
 def all_cells(chatbots: int, prompts: int) -> IntArray:
-    """(n, 3) every (a, b, prompt) with a < b."""
+    """Return every pair on every prompt.
+
+    Parameters
+    ----------
+    chatbots, prompts : int
+        Numbers of chatbots and prompts.
+
+    Returns
+    -------
+    ndarray of int, shape (n, 3)
+        Rows (a, b, prompt) with a < b.
+    """
     a, b = np.triu_indices(chatbots, 1)
     J = np.arange(prompts)
     return np.stack([np.repeat(a, prompts), np.repeat(b, prompts), np.tile(J, len(a))], axis=1)
 
 
 def comparison_cells(comparisons: int, prompts: int) -> IntArray:
-    """(n, 3) every cell of the comparisons that `draw_truth` makes under `pair`: (2i, 2i + 1, prompt)."""
+    """Return every cell of the comparisons that `draw_truth` draws for model pair.
+
+    Parameters
+    ----------
+    comparisons, prompts : int
+        Numbers of comparisons and prompts.
+
+    Returns
+    -------
+    ndarray of int, shape (n, 3)
+        Rows (2i, 2i + 1, prompt).
+    """
     i = np.repeat(np.arange(comparisons), prompts)
     return np.stack([2 * i, 2 * i + 1, np.tile(np.arange(prompts), comparisons)], axis=1)
 
 
 def some_cells(chatbots: int, prompts: int, share: float, *, seed: int) -> IntArray:
-    """A random share of `all_cells`, without replacement. Raises InvalidResponses unless 0 < share <= 1."""
+    """Return a random share of `all_cells`, without replacement.
+
+    Parameters
+    ----------
+    chatbots, prompts : int
+        Numbers of chatbots and prompts.
+    share : float
+        Share of the cells, above 0 and at most 1.
+    seed : int
+        Seed of the draw.
+
+    Returns
+    -------
+    ndarray of int, shape (n, 3)
+        Rows (a, b, prompt) with a < b.
+
+    Raises
+    ------
+    InvalidResponses
+        If the share is out of range.
+    """
     if not 0.0 < share <= 1.0:
         raise InvalidResponses(f"share {share} is outside (0, 1]", code="bad_share", hint="give a share of the cells")
     cells = all_cells(chatbots, prompts)
@@ -218,16 +340,37 @@ def draw_votes(
     form: Form = "vote",
     order: Literal["vote", "cell"] = "vote",
 ) -> ResponseTable:
-    """Votes on cells (n, 3) of (a, b, prompt).
+    """Draw votes on cells.
 
-    `net`: three votes a cell whose net rating is one draw of the graded model (the model is then exactly true). A cell
-    effect or annotators are not part of that model and are refused.
-    `vote`: `votes` of them a cell, or votes[i] on cell i; independent given the cell's effect, which rows of equal
-    (a, b, prompt) share whichever way round they are. Thresholds of six edges are cut to the two of a vote.
-    The order shown is drawn for every vote (`order` cell: once for all votes of a row of `cells`; only then is a mean
-    over a cell's orders what was shown) when the truth has a side effect, and is unknown otherwise.
-    Raises InvalidResponses where truth and form do not fit together, a cell is none of the truth's or has no votes, or
-    form or order is unknown.
+    Form net draws three votes per cell whose net rating is one draw of the graded model; it excludes cell effects and
+    annotators. Form vote draws votes that are independent given the cell effect. Rows with equal chatbots and prompt
+    have one cell effect, in either orientation. Six thresholds are reduced to the two of a vote.
+
+    Parameters
+    ----------
+    truth : Truth
+        The parameters.
+    cells : ndarray of int, shape (n, 3)
+        Rows (a, b, prompt).
+    seed : int
+        Seed of the draws.
+    votes : int or ndarray of int, shape (n,)
+        Votes per cell (form vote).
+    form : {"vote", "net"}
+        The form.
+    order : {"vote", "cell"}
+        Draw the order of the replies for every vote, or once per row of `cells`. Without a side effect the order is
+        unknown.
+
+    Returns
+    -------
+    ResponseTable
+        The votes.
+
+    Raises
+    ------
+    InvalidResponses
+        If the truth does not fit the form, a cell is invalid, or the form or order is unknown.
     """
     _check_form(truth, form)
     _check_known("order", order, "vote", "cell")
@@ -258,10 +401,27 @@ def draw_votes(
 
 
 def with_careless(table: ResponseTable, careless: FloatArray, *, seed: int) -> ResponseTable:
-    """The same votes given by K annotators at random, some of them without looking.
+    """Return the same votes by annotators who sometimes answer at random.
 
-    With probability careless[k] a vote of annotator k is not what the table says but drawn from the table's shares of
-    ties and of decisive verdicts, either side alike. Raises InvalidResponses unless all of careless (K,) are in 0..1.
+    Parameters
+    ----------
+    table : ResponseTable
+        The votes.
+    careless : ndarray of float, shape (K,)
+        Probability of a random answer for each annotator. A random answer has the table's shares of ties and of
+        decisive votes, and prefers neither side.
+    seed : int
+        Seed of the draws.
+
+    Returns
+    -------
+    ResponseTable
+        The votes with annotators.
+
+    Raises
+    ------
+    InvalidResponses
+        If a probability is outside 0..1.
     """
     careless = numbers(careless, "careless")
     if not (careless.ndim == 1 and careless.size and (careless >= 0.0).all() and (careless <= 1.0).all()):

@@ -73,7 +73,20 @@ class Belief:
             self.expect(pair, float(self.information(pair, before)[prompt]))
 
     def information(self, pair: int, votes: IntArray) -> FloatArray:
-        """Return (J,) the information that a next vote on each prompt has about the pair's theta, after votes (J,)."""
+        """Return the information of a pair's next vote on each prompt.
+
+        Parameters
+        ----------
+        pair : int
+            Number of the pair.
+        votes : ndarray of int, shape (J,)
+            Votes of the pair on each prompt.
+
+        Returns
+        -------
+        ndarray of float, shape (J,)
+            Information about theta.
+        """
         mean = self.mean[self.high[pair]] - self.mean[self.low[pair]]
         se = np.sqrt(self.variance[pair] + self.pair_variance)
         first = self.tables.of_pair(pair, float(mean), float(se))
@@ -82,17 +95,47 @@ class Belief:
         return following
 
     def about_abilities(self, information: FloatArray) -> FloatArray:
-        """Return (N,) what information on each pair's theta adds about its difference of abilities: k of the module."""
+        """Return the information about differences of abilities, given the information about theta.
+
+        Parameters
+        ----------
+        information : ndarray of float, shape (N,)
+            Information about each pair's theta.
+
+        Returns
+        -------
+        ndarray of float, shape (N,)
+            The factor k of the module's notation.
+        """
         before = 1.0 + self.known * self.pair_variance
         added: FloatArray = information / (before * (before + information * self.pair_variance))
         return added
 
     def falls(self) -> FloatArray:
-        """Return (N,) the expected fall of trace(W Sigma) by one judgment of typical information on each pair."""
+        """Return the expected decrease of trace(W Sigma) by one judgment on each pair.
+
+        Returns
+        -------
+        ndarray of float, shape (N,)
+            Decrease for typical information.
+        """
         return variance_fall(self.about_abilities(self.typical), self.projected, self.variance)
 
     def expect(self, pair: int, information: float) -> float:
-        """Expect an answer; return the expected fall of trace(W Sigma)."""
+        """Update the covariance for an expected answer.
+
+        Parameters
+        ----------
+        pair : int
+            Number of the pair.
+        information : float
+            Information of the answer about theta.
+
+        Returns
+        -------
+        float
+            Expected decrease of trace(W Sigma).
+        """
         a, b = self.low[pair], self.high[pair]
         before = 1.0 + self.known[pair] * self.pair_variance
         k = information / (before * (before + information * self.pair_variance))
@@ -120,10 +163,21 @@ def _across(Q: FloatArray, low: IntArray, high: IntArray) -> FloatArray:
 
 
 def abilities_of(state: CampaignState, posterior: Posterior) -> tuple[FloatArray, FloatArray]:
-    """Return the abilities (M,) and their covariance (M, M), in the state's order.
+    """Return the abilities in the state's order.
 
-    What the posterior does not know has the prior's variance: a chatbot without votes, and the offset between separate
-    parts of the comparison graph.
+    A chatbot without votes, and the offset between separate components, have the prior's variance.
+
+    Parameters
+    ----------
+    state : CampaignState
+        The state with M chatbots.
+    posterior : Posterior
+        The fit of the board.
+
+    Returns
+    -------
+    tuple of ndarray of float, shapes (M,) and (M, M)
+        Abilities and covariance.
     """
     number = {name: i for i, name in enumerate(posterior.chatbots)}
     rows = np.array([number.get(name, -1) for name in state.chatbots], np.int64)
@@ -139,7 +193,20 @@ def abilities_of(state: CampaignState, posterior: Posterior) -> tuple[FloatArray
 
 
 def open_replies(state: CampaignState, posterior: Posterior) -> FloatArray:
-    """Return (M, J) the share of each reply effect's variance that is open, in the state's order; 1 without votes."""
+    """Return the share of each reply effect's variance that is unknown.
+
+    Parameters
+    ----------
+    state : CampaignState
+        The state with M chatbots and J prompts.
+    posterior : Posterior
+        The fit of the board.
+
+    Returns
+    -------
+    ndarray of float, shape (M, J)
+        Shares in the state's order; 1 without votes.
+    """
     sd = posterior.scales.reply
     if sd is None or not posterior.reply_se.size:
         return np.ones((len(state.chatbots), len(state.prompts)))

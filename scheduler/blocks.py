@@ -37,7 +37,7 @@ class QueuedItem(NamedTuple):
 
     @property
     def item(self) -> tuple[int, int, int]:
-        """The item, whichever side either chatbot is on."""
+        """Return the item, with the chatbots in index order."""
         return min(self.a, self.b), max(self.a, self.b), self.prompt
 
 
@@ -142,10 +142,26 @@ def compose_block(
 
 
 def gold_due(campaign: str, reader: AnnotatorHistory, size: int, share: float) -> int:
-    """Return how many of the annotator's next `size` assignments are gold.
+    """Return the number of gold items among an annotator's next assignments.
 
-    Of the first n assignments floor(share n + u) are gold, with a phase u of the annotator's own (systematic sampling).
-    Any run of assignments has its share to within one item, and the expected share of each assignment is exact.
+    Of the first n assignments floor(share n + u) are gold, with a phase u per annotator (systematic sampling). Any run
+    of assignments has its share to within one item, and the expected share of each assignment is exact.
+
+    Parameters
+    ----------
+    campaign : str
+        ID of the campaign.
+    reader : AnnotatorHistory
+        The annotator's assignments.
+    size : int
+        Number of next assignments.
+    share : float
+        Share of gold items.
+
+    Returns
+    -------
+    int
+        Number of gold items.
     """
     phase = random.Random(f"{campaign}:{reader.annotator}").random()  # noqa: S311  as above
     return math.floor(share * (reader.given + size) + phase) - math.floor(share * reader.given + phase)

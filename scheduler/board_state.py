@@ -18,7 +18,18 @@ Over = Literal["all", "neighbours"]
 
 
 def obstacle(state: CampaignState) -> Reason | None:
-    """Return why nothing can be said about the board as a whole; None where it can."""
+    """Return why the board as a whole cannot be assessed.
+
+    Parameters
+    ----------
+    state : CampaignState
+        The state.
+
+    Returns
+    -------
+    Reason or None
+        None if it can be assessed.
+    """
     posterior = state.posterior
     if len(state.chatbots) < 2:
         return Reason("too_few_chatbots")
@@ -40,43 +51,94 @@ def _rows(state: CampaignState, posterior: Posterior) -> IntArray:
 
 
 def board_estimates(state: CampaignState, posterior: Posterior) -> tuple[FloatArray, FloatArray]:
-    """Return the abilities (M,) and their covariance (M, M), in the state's order."""
+    """Return the abilities in the state's order.
+
+    Parameters
+    ----------
+    state : CampaignState
+        The state with M chatbots.
+    posterior : Posterior
+        The fit of the board.
+
+    Returns
+    -------
+    tuple of ndarray of float, shapes (M,) and (M, M)
+        Abilities and covariance.
+    """
     rows = _rows(state, posterior)
     return posterior.ability[rows], posterior.covariance[np.ix_(rows, rows)]
 
 
 def check_over(over: str) -> None:
-    """Raise InvalidRequest unless `over` is "all" or "neighbours"."""
+    """Check the range of a criterion.
+
+    Parameters
+    ----------
+    over : {"all", "neighbours"}
+        The pairs that the criterion covers.
+
+    Raises
+    ------
+    InvalidRequest
+        If the value is anything else.
+    """
     if over not in ("all", "neighbours"):
         raise InvalidRequest(f"over {over!r}", code="bad_rule", hint="use 'all' or 'neighbours'")
 
 
 def neighbours(ability: FloatArray) -> tuple[IntArray, IntArray]:
-    """Return the upper and the lower chatbot of each pair of neighbours, (M - 1,) each."""
+    """Return the pairs of neighbours in the order of abilities.
+
+    Parameters
+    ----------
+    ability : ndarray of float, shape (M,)
+        Abilities.
+
+    Returns
+    -------
+    tuple of ndarray of int, shape (M - 1,)
+        Upper and lower chatbot of each pair.
+    """
     order = np.argsort(-ability, kind="stable")
     return order[:-1], order[1:]
 
 
 def ability_sd_of(posterior: Posterior) -> float:
-    """Return the SD of the prior of abilities that boards are fitted under, in the board's unit."""
+    """Return the prior SD of the abilities of boards.
+
+    Parameters
+    ----------
+    posterior : Posterior
+        The fit of the board.
+
+    Returns
+    -------
+    float
+        SD in the board's unit.
+    """
     return DEFAULT_PRIORS.ability_sd / posterior.scales.unit
 
 
 def separated_pairs(
     state: CampaignState, posterior: Posterior, alpha: float, looks: int | None
 ) -> tuple[BoolArray, FloatArray]:
-    """Return who is shown above whom (M, M) and log p of equality (M, M), in the state's order.
+    """Return the pairs that sequential tests distinguish, in the state's order.
 
     Parameters
     ----------
     state : CampaignState
-        Names the chatbots.
+        The state with M chatbots.
     posterior : Posterior
         The fit of the board.
     alpha : float
         Level of the sequential tests.
     looks : int or None
-        The number of times that the board may be tested; None for any number.
+        Number of times that the board may be tested; None for any number.
+
+    Returns
+    -------
+    tuple of ndarray, shape (M, M)
+        Whether row is above column, and log p of equality.
     """
     told = told_apart(posterior, looks=looks, alpha=alpha, ability_sd=ability_sd_of(posterior))
     rows = _rows(state, posterior)

@@ -30,19 +30,52 @@ class SchedulerError(Exception):
 
 
 class InvalidState(SchedulerError):
-    """A campaign state whose parts contradict each other."""
+    """Report a campaign state whose parts contradict each other.
+
+    Parameters
+    ----------
+    message, code, hint : str
+        As for `SchedulerError`.
+    """
 
 
 class InvalidRequest(SchedulerError):
-    """An argument that makes no sense: an unknown policy, a negative count, a target that is no number."""
+    """Report an invalid argument, such as an unknown policy or a negative count.
+
+    Parameters
+    ----------
+    message, code, hint : str
+        As for `SchedulerError`.
+    """
 
 
 class NotSolvable(SchedulerError):
-    """A forecast whose matrices are beyond the precision of floats."""
+    """Report a forecast whose matrices exceed the precision of floats.
+
+    Parameters
+    ----------
+    message, code, hint : str
+        As for `SchedulerError`.
+    """
 
 
 def is_count(value: object, *, least: int = 0, most: float = math.inf) -> bool:
-    """Return whether a value is a whole number from `least` to `most`; 3.0 is one, True, 2.5 and NaN are none."""
+    """Return whether a value is a whole number in a range.
+
+    Parameters
+    ----------
+    value : object
+        The value; 3.0 passes, True, 2.5 and NaN do not.
+    least : int
+        Least number.
+    most : float
+        Largest number.
+
+    Returns
+    -------
+    bool
+        True for such a number.
+    """
     if isinstance(value, bool) or not isinstance(value, Real):
         return False
     number: float = value  # type: ignore[assignment]  # an int, too: one beyond all floats is compared as it is

@@ -58,12 +58,20 @@ class Overlap:
 
     @property
     def judgments_each(self) -> float:
-        """The mean number of judgments that follow from an item's first vote, itself included."""
+        """Return the mean number of judgments per item that has a first vote."""
         return 1.0 + self.share * (self.votes - 1)
 
 
 class OverlapSample:
-    """The items of these chatbots and prompts that an overlap has drawn."""
+    """Represent the items of some chatbots and prompts that an overlap has drawn.
+
+    Parameters
+    ----------
+    overlap : Overlap
+        The overlap.
+    chatbots, prompts : sequence of str
+        Names, from which the draw follows.
+    """
 
     def __init__(self, overlap: Overlap, chatbots: Sequence[str], prompts: Sequence[str]) -> None:
         self.share = overlap.share
@@ -72,7 +80,18 @@ class OverlapSample:
             self.prompts = _hashes(prompts, overlap.seed, b"prompt")
 
     def chosen(self, a: IntArray, b: IntArray, prompt: IntArray) -> BoolArray:
-        """Return (n,) whether items are in the sample; indices broadcast to (n,), in either order of a and b."""
+        """Return which items are in the sample.
+
+        Parameters
+        ----------
+        a, b, prompt : ndarray of int
+            Indices that broadcast to (n,); a and b in either order.
+
+        Returns
+        -------
+        ndarray of bool, shape (n,)
+            Whether the item is in the sample.
+        """
         if self.share == 0.0:
             return np.zeros(np.broadcast_shapes(np.shape(a), np.shape(b), np.shape(prompt)), bool)
         pair = np.atleast_1d(self.chatbots[a] ^ self.chatbots[b])  # of an array, numbers wrap around silently

@@ -13,7 +13,15 @@ from scheduler.state import CampaignState
 
 
 class Pool:
-    """Open items of a state; lives for one call. Pairs are numbered in the order of `low`, `high` (N,)."""
+    """Store the open items of a state during one plan.
+
+    Pairs are numbered in the order of `low` and `high` (N,).
+
+    Parameters
+    ----------
+    state : CampaignState
+        The state.
+    """
 
     def __init__(self, state: CampaignState) -> None:
         self.chatbots, self.prompts = len(state.chatbots), len(state.prompts)
@@ -34,33 +42,77 @@ class Pool:
 
     @property
     def open_per_pair(self) -> IntArray:
-        """The number of prompts that each pair may still be asked on, (N,); 0 for a pair that has all its votes."""
+        """Return the number (N,) of open prompts of each pair; 0 for a pair with all its votes."""
         return self._open
 
     @property
     def total(self) -> int:
-        """The number of open items."""
+        """Return the number of open items."""
         return int(self._open.sum())
 
     def pairs_of(self, items: IntArray) -> IntArray:
-        """Return the pair numbers (n,) of items (n, 3)."""
+        """Return the pair of each item.
+
+        Parameters
+        ----------
+        items : ndarray of int, shape (n, 3)
+            Items (a, b, prompt).
+
+        Returns
+        -------
+        ndarray of int, shape (n,)
+            Numbers of the pairs.
+        """
         a, b = items[:, 0], items[:, 1]
         number: IntArray = a * self.chatbots - a * (a + 1) // 2 + b - a - 1
         return number
 
     def votes(self, pair: int) -> IntArray:
-        """Return (J,) the pair's votes on every prompt, judged or pending."""
+        """Return a pair's votes on each prompt, judged or pending.
+
+        Parameters
+        ----------
+        pair : int
+            Number of the pair.
+
+        Returns
+        -------
+        ndarray of int, shape (J,)
+            Votes.
+        """
         return self._row(pair)[0]
 
     def open_prompts(self, pair: int) -> IntArray:
-        """Return the prompts that a pair may still be asked on, increasing."""
+        """Return a pair's open prompts.
+
+        Parameters
+        ----------
+        pair : int
+            Number of the pair.
+
+        Returns
+        -------
+        ndarray of int
+            Prompts in ascending order.
+        """
         votes, shut, wanted = self._row(pair)
         if self._open[pair] == 0:
             return np.empty(0, np.int64)
         return np.flatnonzero(~shut & (votes < wanted))
 
     def open_pairs(self, prompt: int) -> IntArray:
-        """Return the pairs that may still be asked on a prompt, increasing. O(N) look-ups."""
+        """Return a prompt's open pairs.
+
+        Parameters
+        ----------
+        prompt : int
+            The prompt.
+
+        Returns
+        -------
+        ndarray of int
+            Pairs in ascending order.
+        """
         free = (self._open > 0) & ~self.retired[prompt]
         at = np.arange(len(self.low)) * self.prompts + prompt
         place = np.minimum(np.searchsorted(self._codes, at), max(len(self._codes) - 1, 0))
@@ -72,7 +124,13 @@ class Pool:
         return np.flatnonzero(free)
 
     def begun(self) -> tuple[int, int] | None:
-        """Return pair and prompt of the oldest item of the overlap that has some of its votes and lacks the next."""
+        """Return the oldest item of the overlap that needs its next vote.
+
+        Returns
+        -------
+        (int, int) or None
+            Pair and prompt; None if there is none.
+        """
         while self._begun:
             pair, prompt = self._begun[0]
             votes, shut, _ = self._row(pair)
@@ -82,9 +140,17 @@ class Pool:
         return None
 
     def below_cap(self, cap: float) -> BoolArray:
-        """Return (N,) open pairs that one more vote keeps within a share `cap` of all votes, or four even shares.
+        """Return the open pairs that one more vote keeps within a share of all votes.
 
-        All open pairs, where none would be left.
+        Parameters
+        ----------
+        cap : float
+            Largest share; at least four even shares are allowed.
+
+        Returns
+        -------
+        ndarray of bool, shape (N,)
+            Allowed pairs; all open pairs if none would be left.
         """
         open_ = self._open > 0
         share = max(cap, 4.0 / max(len(self.low), 1))
@@ -92,7 +158,13 @@ class Pool:
         return below if below.any() else open_
 
     def take(self, pair: int, prompt: int) -> None:
-        """Count one more pending vote on this item."""
+        """Count one more pending vote on an item.
+
+        Parameters
+        ----------
+        pair, prompt : int
+            The item.
+        """
         votes, shut, wanted = self._row(pair)
         votes[prompt] += 1
         self.pair_votes[pair] += 1
@@ -105,15 +177,26 @@ class Pool:
             self._begun.append((pair, prompt))
 
     def degrees(self) -> IntArray:
-        """Return (M,) the votes that involve each chatbot."""
+        """Return the number of votes about each chatbot.
+
+        Returns
+        -------
+        ndarray of int, shape (M,)
+            Votes, judged or pending.
+        """
         degree = np.bincount(self.low, self.pair_votes, self.chatbots)
         degree += np.bincount(self.high, self.pair_votes, self.chatbots)
         return degree.astype(np.int64)
 
     def groups(self) -> IntArray:
-        """Return (M,) the connected component of each chatbot, judged or pending; 1 is the largest.
+        """Return the connected component of each chatbot.
 
-        Votes are only added, so that a graph that was found connected stays connected.
+        Votes are only added, so that a connected graph stays connected.
+
+        Returns
+        -------
+        ndarray of int, shape (M,)
+            Components, judged or pending; 1 is the largest.
         """
         if not self._connected:
             seen = self.pair_votes > 0

@@ -24,18 +24,39 @@ _LOGITS, _LOGIT_POINTS = 15.0, 161  # of alpha theta; beyond, a vote tells next 
 
 
 def prompt_table(state: CampaignState, posterior: Posterior) -> InformationTable:
-    """Return the table of the state's prompts, each under its own uncertainty.
+    """Return the information table of the state's prompts.
 
-    A prompt without votes is drawn from the typical ones: the SD of its discrimination is that of all.
+    Each prompt has its own uncertainty. A prompt without votes has the distribution of all prompts.
+
+    Parameters
+    ----------
+    state : CampaignState
+        The state.
+    posterior : Posterior
+        The fit of the board.
+
+    Returns
+    -------
+    InformationTable
+        The table.
     """
     return _table(posterior, *_parameters(state, posterior))
 
 
 class PairTables:
-    """Expected information of prompts about each pair (N,).
+    """Provide the expected information of prompts about each pair.
 
-    Where a board's discriminations differ by tier, a pair has those between the tiers of its two chatbots. A chatbot
-    that the board has not seen has those of all.
+    If discriminations depend on tiers, a pair has those between the tiers of its chatbots. A chatbot that is not on the
+    board has those of all.
+
+    Parameters
+    ----------
+    state : CampaignState
+        The state.
+    posterior : Posterior
+        The fit of the board.
+    low, high : ndarray of int, shape (N,)
+        The pairs.
     """
 
     def __init__(self, state: CampaignState, posterior: Posterior, low: IntArray, high: IntArray) -> None:
@@ -47,11 +68,35 @@ class PairTables:
         self._tables = [_table(posterior, *_parameters(state, posterior, (s, t))) for s, t in found.T.tolist()]
 
     def of_pair(self, pair: int, mean: float, se: float) -> FloatArray:
-        """Return (J,) the expected information about a pair's theta ~ N(mean, se^2)."""
+        """Return the expected information of each prompt about a pair.
+
+        Parameters
+        ----------
+        pair : int
+            Number of the pair.
+        mean, se : float
+            Mean and SD of theta.
+
+        Returns
+        -------
+        ndarray of float, shape (J,)
+            Expected information.
+        """
         return self._tables[int(self._which[pair])].of_pair(mean, se)
 
     def typical(self, mean: FloatArray, se: FloatArray) -> FloatArray:
-        """Return (N,) the expected information of the average prompt."""
+        """Return the expected information of the average prompt about each pair.
+
+        Parameters
+        ----------
+        mean, se : ndarray of float, shape (N,)
+            Mean and SD of theta.
+
+        Returns
+        -------
+        ndarray of float, shape (N,)
+            Expected information.
+        """
         information = np.empty_like(mean)
         for number, table in enumerate(self._tables):
             own = self._which == number
@@ -60,9 +105,23 @@ class PairTables:
 
 
 def best_case_table(state: CampaignState, posterior: Posterior, z: float) -> InformationTable:
-    """Return the most information over discriminations from the median to z SEs (of the log) above it.
+    """Return the largest information for discriminations from the median to z standard errors of the log above it.
 
-    The maximum need not be at the end: a very steep prompt says nothing about pairs away from its step.
+    The maximum may be inside: a very steep prompt has no information about pairs away from its threshold.
+
+    Parameters
+    ----------
+    state : CampaignState
+        The state.
+    posterior : Posterior
+        The fit of the board.
+    z : float
+        Number of standard errors.
+
+    Returns
+    -------
+    InformationTable
+        The table.
     """
     discrimination, se, thresholds = _parameters(state, posterior)
     up = [np.exp(part * z * se / discrimination) for part in _PARTS]
@@ -71,7 +130,20 @@ def best_case_table(state: CampaignState, posterior: Posterior, z: float) -> Inf
 
 
 def discriminations(state: CampaignState, posterior: Posterior) -> FloatArray:
-    """Return (J,) discriminations in the state's order; a prompt without votes has the typical one."""
+    """Return the discriminations in the state's order.
+
+    Parameters
+    ----------
+    state : CampaignState
+        The state.
+    posterior : Posterior
+        The fit of the board.
+
+    Returns
+    -------
+    ndarray of float, shape (J,)
+        A prompt without votes has the typical one.
+    """
     return _parameters(state, posterior)[0]
 
 
@@ -110,18 +182,23 @@ def _table(
 def vote_table(
     discrimination: FloatArray, discrimination_se: FloatArray | None, half_width: FloatArray, cell_sd: float
 ) -> InformationTable:
-    """Return `InformationTable.of` for prompts whose votes tie about 0, within a percent.
+    """Return the information table of prompts with symmetric ties, within a percent.
 
     Parameters
     ----------
-    discrimination : (J,) float array
+    discrimination : ndarray of float, shape (J,)
         Discriminations.
-    discrimination_se : (J,) float array or None
-        Their SEs; None for known ones.
-    half_width : (J,) float array
-        Half-widths of ties.
+    discrimination_se : ndarray of float, shape (J,), or None
+        Standard errors; None for known ones.
+    half_width : ndarray of float, shape (J,)
+        Half-widths of ties, in units of ability.
     cell_sd : float
-        SD of the cell's effect, in logits.
+        SD of the cell effect, in logits.
+
+    Returns
+    -------
+    InformationTable
+        The table.
     """
     se = np.zeros_like(discrimination) if discrimination_se is None else discrimination_se
     nodes, weights = normal_nodes(NODES if discrimination_se is not None else 1)

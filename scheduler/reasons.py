@@ -14,7 +14,15 @@ SEPARATOR = "; "
 
 
 class Template(NamedTuple):
-    """An English sentence with gaps such as `%(se)s`, and how the numbers that fill them are formatted."""
+    """Store an English sentence with placeholders such as `%(se)s`.
+
+    Parameters
+    ----------
+    text : str
+        The sentence.
+    formats : mapping of str to str
+        Formats of the parameters.
+    """
 
     text: str
     formats: Mapping[str, str] = MappingProxyType({})
@@ -44,11 +52,33 @@ class Reason:
     also: tuple[Reason, ...] = ()
 
     def and_also(self, *others: Reason) -> Reason:
-        """Return this reason followed by others."""
+        """Return this reason followed by others.
+
+        Parameters
+        ----------
+        *others : Reason
+            The reasons that follow.
+
+        Returns
+        -------
+        Reason
+            The combined reason.
+        """
         return replace(self, also=(*self.also, *others))
 
     def text(self, templates: Mapping[str, Template] | None = None) -> str:
-        """Return the English text, by default with `TEMPLATES`; an unknown code stands for itself."""
+        """Return the English text.
+
+        Parameters
+        ----------
+        templates : mapping of str to Template, optional
+            Sentences by code; None for `TEMPLATES`. An unknown code is its own text.
+
+        Returns
+        -------
+        str
+            The text.
+        """
         known = TEMPLATES if templates is None else templates
         template = known.get(self.code, Template(self.code.replace("%", "%%")))
         own = template.text % {name: _shown(value, name, template, known) for name, value in self.params.items()}
@@ -58,14 +88,31 @@ class Reason:
         return self.text()
 
     def as_json(self) -> dict[str, Any]:
-        """Return plain values that JSON can hold; `from_json` reads them."""
+        """Return the reason as plain values for JSON.
+
+        Returns
+        -------
+        dict
+            The argument of `from_json`.
+        """
         params = {name: value.as_json() if isinstance(value, Reason) else value for name, value in self.params.items()}
         found: dict[str, Any] = {"code": self.code, "params": params}
         return found | {"also": [one.as_json() for one in self.also]} if self.also else found
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Reason:
-        """Return the reason that `as_json` wrote."""
+        """Return the reason that `as_json` wrote.
+
+        Parameters
+        ----------
+        values : mapping
+            Plain values.
+
+        Returns
+        -------
+        Reason
+            The reason.
+        """
         params = {
             name: cls.from_json(value) if isinstance(value, Mapping) else value
             for name, value in values.get("params", {}).items()
@@ -74,7 +121,22 @@ class Reason:
 
 
 def formatted(value: float | str, name: str, template: Template) -> str:
-    """Return a parameter as the English sentence shows it."""
+    """Return a parameter as text.
+
+    Parameters
+    ----------
+    value : float or str
+        The parameter.
+    name : str
+        Its name.
+    template : Template
+        The sentence, with the format.
+
+    Returns
+    -------
+    str
+        The text.
+    """
     return value if isinstance(value, str) else format(value, template.formats.get(name, ""))
 
 

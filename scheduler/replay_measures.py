@@ -72,7 +72,23 @@ class ReplayPoint:
 
 
 def reference_of(posterior: Posterior) -> ReplayReference:
-    """Return the reference of a fit on all votes. Raise InvalidRequest if its chatbots are not all connected."""
+    """Return the reference of a fit on all votes.
+
+    Parameters
+    ----------
+    posterior : Posterior
+        The fit.
+
+    Returns
+    -------
+    ReplayReference
+        The reference.
+
+    Raises
+    ------
+    InvalidRequest
+        If the chatbots are not all connected.
+    """
     if posterior.group.max() > 1:
         raise InvalidRequest(
             f"the comparison graph of all votes has {posterior.group.max()} separate parts",
@@ -85,7 +101,18 @@ def reference_of(posterior: Posterior) -> ReplayReference:
 
 
 def reference_of_truth(truth: Truth) -> ReplayReference:
-    """Return the reference of known parameters: every pair of unequal abilities is separated."""
+    """Return the reference of known parameters, in which every pair of unequal abilities is separated.
+
+    Parameters
+    ----------
+    truth : Truth
+        The parameters.
+
+    Returns
+    -------
+    ReplayReference
+        The reference.
+    """
     scale = np.exp(np.log(truth.discrimination).mean()) / truth.unit
     ability = (truth.ability - truth.ability.mean()) * scale
     low, high = np.triu_indices(len(ability), 1)
@@ -94,7 +121,18 @@ def reference_of_truth(truth: Truth) -> ReplayReference:
 
 
 def scaled(posterior: Posterior) -> tuple[FloatArray, FloatArray]:
-    """Return centred abilities and their covariance on the scale where the geometric mean discrimination is 1."""
+    """Return abilities on the scale with geometric mean discrimination 1.
+
+    Parameters
+    ----------
+    posterior : Posterior
+        The fit.
+
+    Returns
+    -------
+    tuple of ndarray of float, shapes (M,) and (M, M)
+        Centred abilities and their covariance.
+    """
     scale = float(np.exp(np.log(posterior.discrimination).mean())) / posterior.scales.unit
     whole = np.ones(len(posterior.chatbots), np.int64)
     ability, covariance = centred(posterior.ability, posterior.covariance, whole)
@@ -102,7 +140,20 @@ def scaled(posterior: Posterior) -> tuple[FloatArray, FloatArray]:
 
 
 def point_of(posterior: Posterior, reference: ReplayReference) -> ReplayPoint:
-    """Return how far the posterior of a part of the votes is from the reference."""
+    """Return the distance between a fit of some votes and the reference.
+
+    Parameters
+    ----------
+    posterior : Posterior
+        The fit.
+    reference : ReplayReference
+        The reference.
+
+    Returns
+    -------
+    ReplayPoint
+        The distance.
+    """
     ability, covariance = scaled(posterior)
     se = np.sqrt(np.diag(covariance))
     low, high = np.triu_indices(len(ability), 1)

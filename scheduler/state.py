@@ -24,12 +24,24 @@ MOST_VOTES_PER_ITEM = 10**18  # an integer of 64 bits holds it
 
 
 def no_items() -> IntArray:
-    """Return an empty (0, 3) array of items."""
+    """Return an empty array of items.
+
+    Returns
+    -------
+    ndarray of int, shape (0, 3)
+        The array.
+    """
     return np.empty((0, 3), np.int64)
 
 
 def no_prompts() -> IntArray:
-    """Return an empty (0,) array of prompts."""
+    """Return an empty array of prompts.
+
+    Returns
+    -------
+    ndarray of int, shape (0,)
+        The array.
+    """
     return np.empty(0, np.int64)
 
 
@@ -104,7 +116,7 @@ class CampaignState:
 
     @property
     def most_votes(self) -> int:
-        """The largest number of votes that an item can get."""
+        """Return the largest number of votes that an item can get."""
         return max(self.votes_per_item, self.overlap.votes) if self.overlap.share > 0.0 else self.votes_per_item
 
     def _check_types(self) -> None:

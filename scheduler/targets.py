@@ -26,10 +26,23 @@ _SHARPNESS = 2.0
 
 
 class Target(Protocol):
-    """A frozen choice of what to learn."""
+    """Describe what judgments are chosen for, by a weight matrix."""
 
     def weight(self, mean: FloatArray, covariance: FloatArray) -> FloatArray:
-        """Return W (M, M), symmetric and positive semidefinite, for abilities (M,) with covariance (M, M)."""
+        """Return the weight matrix W of the target variance trace(W Sigma).
+
+        Parameters
+        ----------
+        mean : ndarray of float, shape (M,)
+            Abilities.
+        covariance : ndarray of float, shape (M, M)
+            Their covariance Sigma.
+
+        Returns
+        -------
+        ndarray of float, shape (M, M)
+            Symmetric positive semidefinite matrix.
+        """
         ...
 
 
@@ -66,6 +79,7 @@ class PrecisionTarget:
         object.__setattr__(self, "contrasts", frozen(rows, np.float64))
 
     def weight(self, mean: FloatArray, covariance: FloatArray) -> FloatArray:
+        """Return the weight matrix; see `Target.weight`."""
         if self.contrasts is None:
             return np.eye(len(mean))
         if self.contrasts.shape[1] != len(mean):
@@ -102,6 +116,7 @@ class LargestSETarget:
         check_over(self.over)
 
     def weight(self, mean: FloatArray, covariance: FloatArray) -> FloatArray:
+        """Return the weight matrix; see `Target.weight`."""
         if self.over == "all":
             return np.diag(_standing_out(np.diag(covariance)))
         upper, lower = neighbours(mean)
@@ -147,6 +162,7 @@ class RankingTarget:
             raise InvalidRequest(f"level {self.level}", code="bad_target", hint="give for example 0.95")
 
     def weight(self, mean: FloatArray, covariance: FloatArray) -> FloatArray:
+        """Return the weight matrix; see `Target.weight`."""
         return laplacian(len(mean), decision_weights(mean, covariance, self.level))
 
 
@@ -178,6 +194,7 @@ class TopKTarget:
             )
 
     def weight(self, mean: FloatArray, covariance: FloatArray) -> FloatArray:
+        """Return the weight matrix; see `Target.weight`."""
         M = len(mean)
         if self.k >= M:
             raise InvalidRequest(
@@ -208,6 +225,7 @@ class NewEntrantTarget:
     chatbot: int
 
     def weight(self, mean: FloatArray, covariance: FloatArray) -> FloatArray:
+        """Return the weight matrix; see `Target.weight`."""
         M = len(mean)
         if not 0 <= self.chatbot < M or M < 2:
             raise InvalidRequest(
@@ -248,6 +266,7 @@ class CombinedTarget:
             raise InvalidRequest(f"share {self.share}", code="bad_target", hint="give a share from 0 to 1")
 
     def weight(self, mean: FloatArray, covariance: FloatArray) -> FloatArray:
+        """Return the weight matrix; see `Target.weight`."""
         total = np.zeros_like(covariance)
         for target, share in ((self.first, self.share), (self.second, 1.0 - self.share)):
             W = target.weight(mean, covariance)
@@ -258,7 +277,22 @@ class CombinedTarget:
 
 
 def decision_weights(mean: FloatArray, covariance: FloatArray, level: float) -> FloatArray:
-    """Return (N,) the weights p(z) / v of `RankingTarget` for all pairs low < high; 0 for pairs decided at `level`."""
+    """Return the weights p(z) / v of `RankingTarget` for all pairs low < high.
+
+    Parameters
+    ----------
+    mean : ndarray of float, shape (M,)
+        Abilities.
+    covariance : ndarray of float, shape (M, M)
+        Their covariance.
+    level : float
+        Level at which pairs are decided.
+
+    Returns
+    -------
+    ndarray of float, shape (N,)
+        Weights; 0 for decided pairs.
+    """
     low, high = np.triu_indices(len(mean), 1)
     variance = pair_variances(covariance, low, high)
     z = np.abs(standardised(mean[high] - mean[low], np.sqrt(variance)))
@@ -271,14 +305,19 @@ def decision_weights(mean: FloatArray, covariance: FloatArray, level: float) -> 
 
 
 def laplacian(chatbots: int, weights: FloatArray) -> FloatArray:
-    """Return sum_p w_p x_p x_p' (M, M) for x_p = e_high - e_low.
+    """Return sum_p w_p x_p x_p' for x_p = e_high - e_low.
 
     Parameters
     ----------
     chatbots : int
-        M.
-    weights : (N,) float array
-        w_p in the order of `numpy.triu_indices`.
+        Number of chatbots M.
+    weights : ndarray of float, shape (N,)
+        Weights w_p in the order of `numpy.triu_indices`.
+
+    Returns
+    -------
+    ndarray of float, shape (M, M)
+        The weighted graph Laplacian.
     """
     low, high = np.triu_indices(chatbots, 1)
     W = np.zeros((chatbots, chatbots))

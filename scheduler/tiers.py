@@ -62,7 +62,20 @@ def place(
 
 
 def tier_of_pairs(tiers: IntArray, low: IntArray, high: IntArray) -> IntArray:
-    """(n, 2) the tiers of both chatbots of each pair, the stronger one first, whichever way round the pair is given."""
+    """Return the tiers of both chatbots of each pair, the stronger one first.
+
+    Parameters
+    ----------
+    tiers : ndarray of int, shape (M,)
+        Tiers of the chatbots.
+    low, high : ndarray of int, shape (n,)
+        The pairs, in either orientation.
+
+    Returns
+    -------
+    ndarray of int, shape (n, 2)
+        The tiers.
+    """
     both: IntArray = np.sort(np.stack([tiers[low], tiers[high]], axis=-1), axis=-1)
     return both
 

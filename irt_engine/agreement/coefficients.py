@@ -18,9 +18,15 @@ Level = Literal["nominal", "ordinal", "interval"]
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """A chance-corrected coefficient, 1 - disagreement / chance disagreement, on N items with two or more ratings.
+    """Store a chance-corrected coefficient, 1 - disagreement / chance disagreement.
 
-    value, se: None where nothing can be said (no such item, or all ratings equal). se is over a sample of items.
+    Parameters
+    ----------
+    value, se : float or None
+        Coefficient and standard error over a sample of items; None if there is no item with two ratings, or all ratings
+        are equal.
+    items, ratings : int
+        Number of items with two or more ratings, and of their ratings.
     """
 
     value: float | None
@@ -31,7 +37,15 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True)
 class VoteAgreement:
-    """Of a table's votes: kappa over A / tie / B and over decisive votes alone; alpha, nominal and ordinal."""
+    """Store the coefficients of a table's votes.
+
+    Parameters
+    ----------
+    kappa, kappa_decisive : Agreement
+        Fleiss' kappa over A, tie and B, and over decisive votes.
+    alpha_nominal, alpha_ordinal : Agreement
+        Krippendorff's alpha.
+    """
 
     kappa: Agreement
     kappa_decisive: Agreement
@@ -43,9 +57,21 @@ class VoteAgreement:
 
 
 def category_counts(table: ResponseTable, *, ties: bool = True) -> IntArray:
-    """(cells, 3) opinions for A, tie, B (lower chatbot first); without ties (cells, 2), ties left out.
+    """Return the opinions per cell.
 
-    An annotator counts once per cell; one who contradicts themselves there counts as a tie.
+    An annotator counts once per cell. Contradictory votes of an annotator count as a tie.
+
+    Parameters
+    ----------
+    table : ResponseTable
+        The votes.
+    ties : bool
+        Include ties.
+
+    Returns
+    -------
+    ndarray of int, shape (cells, 3) or (cells, 2)
+        Opinions for A (the lower chatbot), tie and B.
     """
     opinions = _opinions(table)
     counts = np.zeros((int(opinions.cell.max()) + 1, 3), np.int64)
@@ -54,12 +80,31 @@ def category_counts(table: ResponseTable, *, ties: bool = True) -> IntArray:
 
 
 def fleiss_kappa(counts: ArrayLike, *, mirrored: bool = False) -> Agreement:
-    """Fleiss' (1971) kappa of counts (N, k): how many of item i's ratings were category k.
+    """Return Fleiss' kappa.
 
-    Items may have unequal numbers of ratings: those with one are left out, and an item weighs as much as it has
-    ratings, both in the observed agreement and in the categories' shares, so that every rating counts once. With
-    equal numbers this is Fleiss'. `mirrored`: the categories' shares are averaged with those in reverse order (A and B
-    are exchangeable). The SE is by the delta method over items. Raises InvalidResponses for what are no counts.
+    Items may have unequal numbers of ratings. Items with one rating are excluded, and the weight of an item is its
+    number of ratings, so that every rating counts once. The standard error is by the delta method over items.
+
+    Parameters
+    ----------
+    counts : array_like, shape (N, k)
+        Number of ratings of each item in each category.
+    mirrored : bool
+        Average the shares of the categories with those in reverse order, because A and B are exchangeable.
+
+    Returns
+    -------
+    Agreement
+        The coefficient.
+
+    Raises
+    ------
+    InvalidResponses
+        If the values are no counts.
+
+    References
+    ----------
+    J. L. Fleiss (1971), Measuring nominal scale agreement among many raters, Psychological Bulletin 76, 378-382.
     """
     counts = _checked_counts(counts)
     n = counts.sum(axis=1)
@@ -79,11 +124,32 @@ def fleiss_kappa(counts: ArrayLike, *, mirrored: bool = False) -> Agreement:
 
 
 def krippendorff_alpha(counts: ArrayLike, level: Level = "nominal", *, mirrored: bool = False) -> Agreement:
-    """Krippendorff's alpha of counts (N, k) of k ordered categories; missing ratings are simply not counted.
+    """Return Krippendorff's alpha.
 
-    level: nominal (0 / 1), ordinal (by the ranks between), interval (categories 0, 1, .., k - 1 apart as numbers).
-    `mirrored` as in `fleiss_kappa`. The SE is the jackknife's, over items. Krippendorff (2011), Computing
-    Krippendorff's alpha-reliability. Raises InvalidResponses for what are no counts and for an unknown level.
+    Missing ratings are not counted. The standard error is the jackknife's over items.
+
+    Parameters
+    ----------
+    counts : array_like, shape (N, k)
+        Number of ratings of each item in each of k ordered categories.
+    level : {"nominal", "ordinal", "interval"}
+        Distance between categories: 0 or 1, by ranks, or by numbers 0..k - 1.
+    mirrored : bool
+        As in `fleiss_kappa`.
+
+    Returns
+    -------
+    Agreement
+        The coefficient.
+
+    Raises
+    ------
+    InvalidResponses
+        If the values are no counts, or the level is unknown.
+
+    References
+    ----------
+    K. Krippendorff (2011), Computing Krippendorff's alpha-reliability, University of Pennsylvania.
     """
     counts = _checked_counts(counts)
     if str(level) not in ("nominal", "ordinal", "interval"):
@@ -102,7 +168,18 @@ def krippendorff_alpha(counts: ArrayLike, level: Level = "nominal", *, mirrored:
 
 
 def vote_agreement(table: ResponseTable) -> VoteAgreement:
-    """The coefficients of a table's votes over cells that two or more annotators judged, A and B exchangeable."""
+    """Return the coefficients of a table's votes, with A and B exchangeable.
+
+    Parameters
+    ----------
+    table : ResponseTable
+        The votes; cells with two or more annotators are used.
+
+    Returns
+    -------
+    VoteAgreement
+        The coefficients.
+    """
     counts, decisive = category_counts(table), category_counts(table, ties=False)
     return VoteAgreement(
         kappa=fleiss_kappa(counts, mirrored=True),

@@ -41,7 +41,19 @@ _DENSE_CELLS = 200_000_000  # 1.6 GB; beyond it the sparse product is slower but
 
 @dataclass(frozen=True, slots=True)
 class RedundantPair:
-    """Two prompts: their correlation, over how many comparisons, and the chance of as much with independent prompts."""
+    """Store two prompts with correlated net ratings.
+
+    Parameters
+    ----------
+    first, second : str
+        The prompts.
+    correlation : float
+        Their correlation.
+    overlap : int
+        Number of comparisons on both prompts.
+    p_value : float
+        Probability of such a correlation of independent prompts.
+    """
 
     first: str
     second: str
@@ -52,10 +64,18 @@ class RedundantPair:
 
 @dataclass(frozen=True, slots=True)
 class Redundancy:
-    """Pairs strongest first; groups are their connected components, in the table's order, of two or more prompts.
+    """Store redundant pairs and groups of prompts.
 
-    Connected, because saying the same thing is transitive and the missing link of a chain is mostly a lack of votes.
-    `tested` is the number of pairs that had the overlap.
+    Groups are connected components, because redundancy is transitive and a missing link mostly means few votes.
+
+    Parameters
+    ----------
+    pairs : tuple of RedundantPair
+        The pairs, strongest first.
+    groups : tuple of tuple of str
+        Groups of two or more prompts in the table's order.
+    tested : int
+        Number of pairs with sufficient overlap.
     """
 
     pairs: tuple[RedundantPair, ...]
@@ -80,14 +100,33 @@ class _Pairs:
 def redundant_prompts(
     table: ResponseTable, *, threshold: float = 0.6, min_overlap: int = 10, alpha: float = 0.05
 ) -> Redundancy:
-    """Prompts whose net ratings correlate above `threshold` over at least `min_overlap` comparisons, beyond chance.
+    """Return the prompts whose net ratings correlate above a threshold, beyond chance.
 
-    At most a share `alpha` of the pairs is expected to be false. The test cannot find anything in few comparisons: with
-    n of them z is at most sqrt(n), so 200 prompts need at least 21 comparisons and 5,000 prompts 34; pairs that are
-    alike but not the same need several times as many. Where verdicts follow the replies, n is rather the number of
-    chatbots.
-    O(C J^2) for C comparisons, or the sum of squares of prompts per comparison where few cells were seen.
-    Raises InvalidResponses for a threshold outside (-1, 1), an alpha outside (0, 1) or an overlap below 2.
+    The expected share of false pairs is at most alpha. With n comparisons z is at most sqrt(n), so that 200 prompts
+    need at least 21 comparisons and 5,000 prompts 34. Similar but unequal prompts need several times as many. If votes
+    follow the replies, n is rather the number of chatbots. The costs are O(C J^2) for C comparisons, or less if few
+    cells have votes.
+
+    Parameters
+    ----------
+    table : ResponseTable
+        The votes.
+    threshold : float
+        Least correlation, between -1 and 1.
+    min_overlap : int
+        Least number of comparisons, at least 2.
+    alpha : float
+        False discovery rate.
+
+    Returns
+    -------
+    Redundancy
+        Pairs and groups.
+
+    Raises
+    ------
+    InvalidResponses
+        If an argument is out of range.
     """
     if not (-1.0 < threshold < 1.0 and 0.0 < alpha < 1.0 and min_overlap >= 2):
         raise InvalidResponses(
@@ -105,11 +144,27 @@ def redundant_prompts(
 
 
 def merge_prompts(table: ResponseTable, groups: Sequence[Sequence[str]]) -> ResponseTable:
-    """The table with each group as one prompt, under the name of its first member in the table's order.
+    """Return the table with each group as one prompt.
 
-    The votes of a group's cells come together in one cell, so that its net rating 3 (wins_B - wins_A) / n is the
-    average of the group's ratings, weighted by their votes: the paper's average, and it stays in [-3, 3].
-    Raises InvalidResponses for a name that the table does not have or that is in two groups.
+    The prompt has the name of the group's first member in the table's order. The net rating of a merged cell is the
+    average of the group's ratings, weighted by their votes.
+
+    Parameters
+    ----------
+    table : ResponseTable
+        The votes.
+    groups : sequence of sequence of str
+        Names of the prompts in each group.
+
+    Returns
+    -------
+    ResponseTable
+        The votes with merged prompts.
+
+    Raises
+    ------
+    InvalidResponses
+        If a name is unknown or in two groups.
     """
     number = {name: j for j, name in enumerate(table.prompts)}
     leader = np.arange(len(table.prompts))

@@ -40,17 +40,30 @@ _SHIFT_SD, _SPREAD, _CAREFUL, _WEIGHT = 0.1, 0.08, 0.9, 10.0
 
 @dataclass(frozen=True, slots=True)
 class AnnotatorStatistics:
-    """One annotator (the table's number).
+    """Store the statistics of one annotator.
 
-    votes           all of theirs, repeats included
-    cells           cells that someone else judged too; everything about correlation is over these
-    correlation     of own opinion with the mean of the others', leave-one-out; None without cells or without variation
-    expected        the correlation that careful annotators show on these comparisons; None without cells
-    p_value         one-sided, correlation > 0; None without cells
-    shrunken        the correlation partially pooled with those of all annotators
-    first_share     decisive votes for the response shown first; None where no order is known
-    tie_share       of votes
-    median_seconds  None where no times are given
+    Parameters
+    ----------
+    annotator : int
+        Number in the table.
+    votes : int
+        All votes, with repeats.
+    cells : int
+        Cells with votes of other annotators, which the correlations use.
+    correlation : float or None
+        Leave-one-out correlation with the mean of the others; None without cells or variation.
+    expected : float or None
+        Correlation of careful annotators on the same comparisons; None without cells.
+    p_value : float or None
+        One-sided p value of correlation > 0; None without cells.
+    shrunken : float
+        Correlation, partially pooled with those of all annotators.
+    first_share : float or None
+        Share of decisive votes for the reply that was shown first; None if no order is known.
+    tie_share : float
+        Share of ties.
+    median_seconds : float or None
+        Median time per vote, in seconds; None without times.
     """
 
     annotator: int
@@ -98,10 +111,18 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Screening:
-    """Verdicts in the order of annotators' numbers.
+    """Store the verdicts about all annotators, by their numbers.
 
-    careful, spread: the estimated share of careful annotators, and the SD of their true correlations about what is
-    expected of them. excluded_share: of all votes.
+    Parameters
+    ----------
+    verdicts : tuple of Verdict
+        The verdicts.
+    careful : float
+        Estimated share of careful annotators.
+    spread : float
+        SD of their true correlations around the expected ones.
+    excluded_share : float
+        Share of all votes that the excluded annotators gave.
     """
 
     verdicts: tuple[Verdict, ...]
@@ -111,7 +132,7 @@ class Screening:
 
     @property
     def excluded(self) -> tuple[int, ...]:
-        """The numbers of the excluded annotators."""
+        """Return the numbers of the excluded annotators."""
         return tuple(v.annotator for v in self.verdicts if v.decision == "exclude")
 
 
@@ -171,10 +192,24 @@ def _opinions(table: ResponseTable) -> _Opinions:
 def annotator_statistics(
     table: ResponseTable, *, seconds: Sequence[float | None] | None = None
 ) -> tuple[AnnotatorStatistics, ...]:
-    """One record for each annotator that the table knows, by number; empty when it knows none.
+    """Return the statistics of each annotator, by number.
 
-    seconds (n,): how long each vote took, None where it is not known. Raises InvalidResponses for times that are not
-    numbers >= 0 or not one per vote.
+    Parameters
+    ----------
+    table : ResponseTable
+        The n votes.
+    seconds : sequence of float or None, length n, optional
+        Time of each vote, in seconds.
+
+    Returns
+    -------
+    tuple of AnnotatorStatistics
+        One per named annotator.
+
+    Raises
+    ------
+    InvalidResponses
+        If a time is negative or no number, or there is not one per vote.
     """
     shared = _shared(table)
     return _statistics(table, shared, _pool(shared), _times(seconds, len(table)))
@@ -188,17 +223,39 @@ def screen(
     least: float = 0.05,
     min_cells: int = 10,
 ) -> Screening:
-    """Whose votes to leave out, by the paper's rule where there is enough to judge by (Sedoc & Ungar 2020, 5.3, A).
+    """Return whose votes to exclude, by the rule of Sedoc and Ungar where there are enough votes.
 
-    keep: the correlation with the others is significantly above 0 and at least `least`.
-    exclude: it is not, and this is no accident of few votes or of hard comparisons: careful annotators with as many
-    cells of the same comparisons rarely come out that low; and there are `min_cells` cells.
-    not enough yet: all others. So a careful annotator with few votes, for whom the paper's test has no power, waits.
-    Multiplicity: both statements hold for all annotators together, p-values adjusted by Benjamini and Hochberg
-    to `alpha`: at most that share of the excluded is expected to be careful, and of the kept to be careless.
-    Where the pool as a whole does not agree beyond chance, nobody can be judged by the others.
-    Raises InvalidResponses for an alpha outside (0, 1), a `least` that is no correlation, a `min_cells` that is no
-    count, and as `annotator_statistics`.
+    keep: the correlation with the others is significantly positive and at least `least`. exclude: it is not, careful
+    annotators on the same comparisons rarely have such a low correlation, and there are `min_cells` cells. not enough
+    yet: all others, such as careful annotators with few votes. The p values are adjusted for all annotators together by
+    Benjamini and Hochberg. If the annotators as a whole do not agree beyond chance, nobody is judged.
+
+    Parameters
+    ----------
+    table : ResponseTable
+        The n votes.
+    seconds : sequence of float or None, length n, optional
+        Time of each vote, in seconds.
+    alpha : float
+        False discovery rate among the excluded, and among the kept.
+    least : float
+        Least correlation of kept annotators.
+    min_cells : int
+        Least number of cells of excluded annotators.
+
+    Returns
+    -------
+    Screening
+        The verdicts.
+
+    Raises
+    ------
+    InvalidResponses
+        If an argument is out of range, or as `annotator_statistics`.
+
+    References
+    ----------
+    J. Sedoc and L. Ungar (2020), Item response theory for efficient human evaluation of chatbots, Eval4NLP, 21-33.
     """
     if not is_number(alpha) or not 0.0 < alpha < 1.0:
         raise InvalidResponses(f"alpha {alpha} is no probability", code="bad_alpha", hint="for example 0.05")
@@ -224,9 +281,24 @@ def screen(
 
 
 def without(table: ResponseTable, annotators: Sequence[int]) -> ResponseTable:
-    """The table without any vote of these annotators, as the paper does with those it excludes.
+    """Return the table without any vote of the given annotators.
 
-    Raises InvalidResponses when no vote is left, and for annotators that are not named by their numbers.
+    Parameters
+    ----------
+    table : ResponseTable
+        The votes.
+    annotators : sequence of int
+        Numbers of the annotators.
+
+    Returns
+    -------
+    ResponseTable
+        The remaining votes.
+
+    Raises
+    ------
+    InvalidResponses
+        If no vote remains, or an annotator is no number.
     """
     named = numbers(annotators, "annotators")
     if not (named == np.floor(named)).all():

@@ -20,12 +20,22 @@ _CAUTION = 0.3  # share of the round after a failure
 
 
 class AndersonAccelerator:
-    """The next start, from where a round began and where it ended."""
+    """Accelerate a fixed-point iteration by Anderson acceleration.
+
+    Parameters
+    ----------
+    unit : ndarray of float, shape (N,)
+        Unit of each number, so that moves are comparable.
+    carried : int
+        Further numbers that follow without a weight in the mixture.
+    mixed_below : float
+        Error, in these units, below which iterations are mixed. Farther away the iteration is not linear.
+    share : float
+        Share of a move that is taken without mixing.
+    """
 
     def __init__(self, unit: FloatArray, *, carried: int = 0, mixed_below: float = 0.1, share: float = 0.7) -> None:
-        """unit (N,): what counts as equally far in every number; `carried` more follow behind them. Rounds are mixed
-        where the error, in these units, is below `mixed_below`: farther away they are not on a straight line, and a
-        `share` of the move is taken."""
+        """Prepare the memory; see the class."""
         numbers, self.weight = len(unit), 1.0 / unit
         self.memory = max(1, min(MEMORY, _MOST_NUMBERS // (2 * numbers + carried)))
         self.moves = np.empty((self.memory, numbers))  # differences of successive moves, weighted
@@ -37,7 +47,20 @@ class AndersonAccelerator:
         self.mixed_below, self.share, self.best = mixed_below, share, np.inf
 
     def next(self, x: FloatArray, end: FloatArray, error: float) -> FloatArray:
-        """Where to begin after a round from x to `end`, both (N + carried,), which are kept as they are."""
+        """Return the start of the next iteration.
+
+        Parameters
+        ----------
+        x, end : ndarray of float, shape (N + carried,)
+            Start and end of the last iteration; they are not changed.
+        error : float
+            Its largest step, in posterior SDs.
+
+        Returns
+        -------
+        ndarray of float, shape (N + carried,)
+            A mixture of the last iterations.
+        """
         numbers = len(self.weight)
         along = self._remember(end, (end[:numbers] - x[:numbers]) * self.weight)
         self.began = x
@@ -55,7 +78,13 @@ class AndersonAccelerator:
         return mixed
 
     def back(self) -> FloatArray | None:
-        """A cautious way on from the last start that held, forgetting the mixture that broke; None if that broke."""
+        """Return a cautious start after a mixture failed, and forget the mixture.
+
+        Returns
+        -------
+        ndarray of float or None
+            None if the last start failed too.
+        """
         began, self.began, self.kept = self.began, None, 0
         return None if began is None else began + _CAUTION * (self.last_end - began)
 

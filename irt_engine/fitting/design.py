@@ -27,7 +27,31 @@ MOST_PAIR_EFFECTS = 600  # columns of the shaft: a board of more pairs is fitted
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Design:
-    """A problem together with the names of its parts."""
+    """Store a problem and the names of its parts.
+
+    Parameters
+    ----------
+    table : ResponseTable
+        The votes.
+    model, form : str
+        Model and form.
+    comparisons : Comparisons
+        The C comparisons.
+    cells : Cells
+        The cells.
+    problem : Problem
+        The problem to solve.
+    effects : Effects
+        Groups of effects with a common SD.
+    abilities : int
+        Number of abilities K.
+    pair : slice, optional
+        Columns of the pair effects.
+    side : int
+        Column of the side effect; -1 without one.
+    tiers : ndarray of int, shape (M,), optional
+        Tiers of the chatbots.
+    """
 
     table: ResponseTable
     model: str
@@ -43,20 +67,37 @@ class Design:
 
     @property
     def board(self) -> bool:
+        """Return whether the model is board."""
         return self.model == "board"
 
     @property
     def origin(self) -> Point:
-        """Where a fit begins that knows nothing."""
+        """Return the point 0, at which a cold fit starts."""
         return Point(np.zeros(self.problem.shaft), np.zeros((self.problem.slots, self.problem.width)))
 
 
 def design(
     table: ResponseTable, model: str, form: str, priors: Priors, tiers: IntArray | None = None, *, pool: bool = True
 ) -> Design:
-    """What a fit needs to know beforehand; `tiers` (M,) of the chatbots, where discriminations differ by it.
+    """Return the design of a table.
 
-    `pool`: prompts that were met once share a slot.
+    Parameters
+    ----------
+    table : ResponseTable
+        The votes.
+    model, form : str
+        Model and form.
+    priors : Priors
+        Prior SDs.
+    tiers : ndarray of int, shape (M,), optional
+        Tiers of the chatbots, if discriminations depend on them.
+    pool : bool
+        Give prompts with few cells the pooled slot.
+
+    Returns
+    -------
+    Design
+        The design.
     """
     comparisons, index = compare(table)
     cells = cells_of(table, index, votes=form == "vote", pool=pool)
@@ -72,7 +113,28 @@ def design_of(
     cells: Cells,
     tiers: IntArray | None = None,
 ) -> Design:
-    """The design of cells that are known already."""
+    """Return the design of given cells.
+
+    Parameters
+    ----------
+    table : ResponseTable
+        The votes.
+    model, form : str
+        Model and form.
+    priors : Priors
+        Prior SDs.
+    comparisons : Comparisons
+        The comparisons of the table.
+    cells : Cells
+        The cells of the table.
+    tiers : ndarray of int, shape (M,), optional
+        Tiers of the chatbots.
+
+    Returns
+    -------
+    Design
+        The design.
+    """
     parts = None
     if tiers is not None:
         both = tiers[np.stack([comparisons.low, comparisons.high], axis=1)][cells.comparison]

@@ -28,7 +28,25 @@ _SHARED_FROM = 4_000  # cells times points: fewer are asked before other threads
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Expectations:
-    """What the cells say under q, to first and second order."""
+    """Store the expected log posterior of the cells under q, to second order.
+
+    Parameters
+    ----------
+    log_posterior : float
+        Log posterior at the mean, up to a constant.
+    gradient : Point
+        Expected gradient of the log posterior.
+    d_theta : ndarray of float, shape (n,)
+        Expected derivative of the log likelihood by theta, per cell.
+    d_phi : ndarray of float, shape (K, P)
+        The same by the parameters, per part of a slot.
+    information : Information
+        Expected information, or observed information of the edges.
+    sums : ndarray of float, shape (2, 2)
+        Of the cell effect and of pooled replies: score by log SD, and sum of its squares.
+    phi_variance : ndarray of float, shape (J, W)
+        Variances of the slots' own deviations under q; shape (0, W) at the mean.
+    """
 
     log_posterior: float  # up to a constant
     gradient: Point  # of the log posterior
@@ -40,11 +58,23 @@ class Expectations:
 
 
 def sigma_points(dimension: int, *, mirrored: bool = False, times: int = 1) -> FloatArray:
-    """(count, dimension) antithetic quasi-normal points with mean 0 and identity covariance exactly.
+    """Return antithetic quasi-normal points with mean 0 and identity covariance.
 
-    A Kronecker (generalised golden ratio) sequence, mapped to normals, mirrored, then whitened. `mirrored` adds the
-    mirror image in the last coordinate alone (theta), without which turning every verdict round would not exactly
-    negate an averaged board. `times` as many points take wider posteriors.
+    The points are a Kronecker sequence (generalised golden ratio), mapped to normals, mirrored and whitened.
+
+    Parameters
+    ----------
+    dimension : int
+        Dimension of the points.
+    mirrored : bool
+        Add the mirror images in the last coordinate (theta). Exchanging A and B then negates a board exactly.
+    times : int
+        Multiple of the usual number of points, for wide posteriors.
+
+    Returns
+    -------
+    ndarray of float, shape (count, dimension)
+        The points.
     """
     count = times * (dimension - 1 if mirrored else dimension + 1)  # the fewest that leave no direction without spread
     ratio = 2.0
@@ -61,7 +91,17 @@ def sigma_points(dimension: int, *, mirrored: bool = False, times: int = 1) -> F
 
 
 class CellEvaluator:
-    """Asks the cells of a problem, chunk by chunk, while open on as many threads as there are (`threads`)."""
+    """Evaluate the cells of a problem, in chunks and on several threads.
+
+    It is a context manager; the threads live while it is open.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    effects : Effects
+        Its effects.
+    """
 
     def __init__(self, problem: Problem, effects: Effects) -> None:
         self.problem, self.effects = problem, effects
@@ -94,7 +134,20 @@ class CellEvaluator:
             self.alone = None
 
     def information(self, point: Point, log_sd: FloatArray) -> Information:
-        """The expected information at the point."""
+        """Return the expected information at a point.
+
+        Parameters
+        ----------
+        point : Point
+            The point.
+        log_sd : ndarray of float, shape (L,)
+            Log SDs of the effects.
+
+        Returns
+        -------
+        Information
+            The expected information.
+        """
         return self.ask(point, log_sd, None, logs=False).information
 
     def ask(
@@ -106,9 +159,30 @@ class CellEvaluator:
         observed: bool = False,
         logs: bool = True,
     ) -> Expectations:
-        """Under the Gaussian `q` around the point, or at the point alone. Raises LinAlgError if q has no root.
+        """Return the expectations under a Gaussian around a point, or at the point.
 
-        The log posterior is told at the point alone, not with the observed information, and with `logs` only.
+        Parameters
+        ----------
+        point : Point
+            The mean.
+        log_sd : ndarray of float, shape (L,)
+            Log SDs of the effects.
+        q : tuple of (FactoredPrecision, ndarray of float), optional
+            Precision of the Gaussian, and the covariance (S, S) of its shared parameters; None evaluates at the point.
+        observed : bool
+            Return the observed information of the edges.
+        logs : bool
+            Compute the log posterior; this needs the point alone and the expected information.
+
+        Returns
+        -------
+        Expectations
+            The expectations.
+
+        Raises
+        ------
+        LinAlgError
+            If q has no root.
         """
         problem = self.problem
         parts = problem.parts
@@ -169,12 +243,41 @@ class CellEvaluator:
         )
 
     def every(self, work: Callable[[slice], bool], chunks: Sequence[slice], *, shared: bool) -> bool:
-        """Whether the work on all chunks of slots went well; it may be `shared` with other threads."""
+        """Return whether the work on all chunks of slots succeeded.
+
+        Parameters
+        ----------
+        work : callable
+            Works on one chunk, and returns whether it succeeded.
+        chunks : sequence of slice
+            The chunks.
+        shared : bool
+            Whether other threads may take chunks.
+
+        Returns
+        -------
+        bool
+            True if all succeeded.
+        """
         return self.each(work, chunks) if shared else one_by_one(work, chunks)
 
     def each(self, work: Callable[[Piece], bool], pieces: Sequence[Piece]) -> bool:
-        """Whether all pieces of work went well. Other threads share it; this one takes its part, so that it need not be
-        woken."""
+        """Return whether all pieces of work succeeded.
+
+        The calling thread takes a part, so that it need not be woken.
+
+        Parameters
+        ----------
+        work : callable
+            Works on one piece, and returns whether it succeeded.
+        pieces : sequence
+            The pieces.
+
+        Returns
+        -------
+        bool
+            True if all succeeded.
+        """
         if self.pool is None or len(pieces) == 1:
             return one_by_one(work, pieces)
         todo = iter(pieces)
@@ -186,7 +289,25 @@ class CellEvaluator:
         return all([go_on(), *(other.result() for other in others)])
 
     def arrow(self, information: Information, prior: Precision) -> FactoredPrecision:
-        """A precision, factored. Raises LinAlgError where a slot's block is not positive definite."""
+        """Return a factored precision.
+
+        Parameters
+        ----------
+        information : Information
+            Information of the cells.
+        prior : Precision
+            Prior precision.
+
+        Returns
+        -------
+        FactoredPrecision
+            The precision with its Schur complement.
+
+        Raises
+        ------
+        LinAlgError
+            If a slot's block is not positive definite.
+        """
         return factored(self.problem, information, prior, self.each)
 
     def _cell_data(self, theta: FloatArray) -> CellData:

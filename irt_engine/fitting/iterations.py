@@ -26,7 +26,23 @@ MOST_CARRIED = 50_000  # cells whose excess is mixed
 
 @dataclass(frozen=True, slots=True)
 class IterationPlan:
-    """How rounds go toward the fixed point, which is the same whichever way leads there."""
+    """Describe how iterations approach the fixed point. The fixed point does not depend on it.
+
+    Parameters
+    ----------
+    rounds : int
+        Number of iterations.
+    curved : bool
+        Divide steps by the observed information, and move the log SDs together with the means.
+    mixed_below, share : float
+        Arguments of `AndersonAccelerator`.
+    farthest : float
+        Largest change of a log SD in an iteration.
+    reach : float
+        Largest step of a parameter, in posterior SDs.
+    bent_below : float
+        Size of a step in SDs below which the observed information is taken under q.
+    """
 
     rounds: int
     curved: bool  # steps divide by the observed information, and scales move together with the means
@@ -37,7 +53,20 @@ class IterationPlan:
     bent_below: float = 0.0  # SDs of a step: there curvature is taken under q
 
     def goes_on(self, count: int, halved: int) -> bool:
-        """Whether another round is taken after so many, the error having been halved at that one last."""
+        """Return whether another iteration follows.
+
+        Parameters
+        ----------
+        count : int
+            Iterations so far.
+        halved : int
+            The iteration in which the error was last halved.
+
+        Returns
+        -------
+        bool
+            True to continue.
+        """
         return count < self.rounds or (count < _LONGEST * self.rounds and count - halved <= self.rounds // 2)
 
 
@@ -57,8 +86,23 @@ CAREFUL = IterationPlan(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Iteration:
-    """A round: what the cells say at the mean, q, where it led, how far that is in posterior SDs, and the log SDs' own
-    SDs."""
+    """Store the result of an iteration.
+
+    Parameters
+    ----------
+    at_mean : Information
+        Expected information at the mean.
+    arrow : FactoredPrecision
+        Precision of q.
+    covariance : ndarray of float, shape (S, S)
+        Covariance of the shared parameters under q.
+    after : State
+        The end of the iteration.
+    error : float
+        Largest step, in posterior SDs.
+    log_sd_spread : ndarray of float, shape (L,)
+        Posterior SDs of the log SDs.
+    """
 
     at_mean: Information
     arrow: FactoredPrecision

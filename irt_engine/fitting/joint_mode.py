@@ -19,9 +19,23 @@ _HALVINGS = 40
 
 
 def climb(cells: CellEvaluator, start: Point, *, progress: Progress | None = None) -> tuple[Point, int]:
-    """A point near the mode, or as near as `MOST_STEPS` lead, and the number of steps.
+    """Return a point near the joint mode.
 
-    Contradictory votes can make the last part of the way a long creep; the average has its own way from there.
+    Contradictory votes can make the last steps very small; the variational iterations continue from there.
+
+    Parameters
+    ----------
+    cells : CellEvaluator
+        The cells.
+    start : Point
+        Where to start.
+    progress : callable, optional
+        Called after every step.
+
+    Returns
+    -------
+    tuple of (Point, int)
+        The point after at most `MOST_STEPS` steps, and the number of steps.
     """
     log_sd = cells.effects.before_replies()
     point, told = start, cells.ask(start, log_sd, None)

@@ -24,7 +24,27 @@ NEWTON_STEPS = 8  # toward that centre
 
 
 class CellData(NamedTuple):
-    """n cells, sorted by slot."""
+    """Store n cells, sorted by slot, for the kernels.
+
+    Parameters
+    ----------
+    starts : ndarray of int, shape (J + 1,)
+        First cell of each slot.
+    theta : ndarray of float, shape (n,)
+        Means of theta.
+    counts : ndarray of float, shape (n, 1) or (n, 3)
+        Category of a net rating, or votes (A better, tie, B better).
+    weight : ndarray of float, shape (n,)
+        Number of equal cells.
+    repeated : ndarray of bool, shape (n,)
+        Cells from which the SD of the cell effect is estimated.
+    col : ndarray of int, shape (n, k)
+        Columns of the shared parameters.
+    coef : ndarray of float, shape (n, k)
+        Their coefficients.
+    replies : ndarray of int, shape (n, 2) or (n, 0)
+        Columns of the replies, counted from P, or -1.
+    """
 
     starts: IntArray  # (J + 1,) where each slot's cells begin
     theta: FloatArray  # (n,) means
@@ -37,7 +57,19 @@ class CellData(NamedTuple):
 
 
 class SlotData(NamedTuple):
-    """The parameters of J slots, and the shape of their thresholds."""
+    """Store the parameters of J slots and the shape of their thresholds.
+
+    Parameters
+    ----------
+    phi : ndarray of float, shape (J, P)
+        Means, with the common log gaps.
+    spread : ndarray of float, shape (E, G)
+        Weights of the gaps in the thresholds.
+    located : bool
+        Whether a slot has a location.
+    points : ndarray of float, shape (Q, P + 1)
+        Sigma points of equal weight; the single point 0 evaluates at the mean.
+    """
 
     phi: FloatArray  # (J, P) means, the common log gaps included
     spread: FloatArray  # (E, G) how the gaps add up to the thresholds
@@ -46,7 +78,19 @@ class SlotData(NamedTuple):
 
 
 class Approximation(NamedTuple):
-    """Covariances of q for the slots that are asked; at the mean alone they are not looked at."""
+    """Store the covariances of q for the evaluated slots. They are unused at the mean.
+
+    Parameters
+    ----------
+    averaged : bool
+        Whether expectations are taken.
+    shared : ndarray of float, shape (S, S)
+        Of the shared parameters.
+    cross : ndarray of float, shape (slots, W, S)
+        Of phi, followed by replies, with the shared parameters.
+    slot : ndarray of float, shape (slots, W, W)
+        Of phi and replies.
+    """
 
     averaged: bool
     shared: FloatArray  # (S, S) of the shared parameters
@@ -55,7 +99,17 @@ class Approximation(NamedTuple):
 
 
 class CellEffect(NamedTuple):
-    """Quadrature over the cell effect e ~ N(0, sd^2), and over discriminations of prompts that were met once."""
+    """Store the quadrature over the cell effect, and over the discriminations of pooled prompts.
+
+    Parameters
+    ----------
+    nodes, weights : ndarray of float, shape (N,)
+        Rule for e / sd with e ~ N(0, sd^2).
+    sd : float
+        SD of the cell effect, in logits.
+    slopes, slope_weights : ndarray of float, shape (L,)
+        Factors of the discrimination and their weights; a single 1 in slots with own parameters.
+    """
 
     nodes: FloatArray  # (N,) e / sd
     weights: FloatArray  # (N,)
@@ -65,7 +119,23 @@ class CellEffect(NamedTuple):
 
 
 class Terms(NamedTuple):
-    """What the kernels fill: the expected gradient of the log-likelihood, weighted sums by slot, and information."""
+    """Store the results of the kernels.
+
+    Parameters
+    ----------
+    d_theta : ndarray of float, shape (n,)
+        Expected gradient of the log likelihood by theta.
+    d_phi : ndarray of float, shape (J, P)
+        Expected gradient by the parameters, weighted and summed by slot.
+    i_theta : ndarray of float, shape (n,)
+        Information about theta.
+    cross : ndarray of float, shape (n, P)
+        Information between theta and phi.
+    i_phi : ndarray of float, shape (J, P, P)
+        Information about phi, weighted and summed by slot.
+    sums : ndarray of float, shape (J, 3)
+        Log likelihood, its derivative by the log SD of the cell effect, and the squares of that.
+    """
 
     d_theta: FloatArray  # (n,)
     d_phi: FloatArray  # (J, P)
@@ -76,13 +146,44 @@ class Terms(NamedTuple):
 
 
 def empty_terms(cells: int, slots: int, parameters: int) -> Terms:
-    """Return terms to be filled."""
+    """Return uninitialised results for the kernels.
+
+    Parameters
+    ----------
+    cells, slots, parameters : int
+        Numbers n, J and P.
+
+    Returns
+    -------
+    Terms
+        Arrays to be filled.
+    """
     n, J, P = cells, slots, parameters
     return Terms(np.empty(n), np.empty((J, P)), np.empty(n), np.empty((n, P)), np.empty((J, P, P)), np.empty((J, 3)))
 
 
 class SlotInformation(NamedTuple):
-    """What cells say about their slots and the shared parameters: the blocks of the precision follow from it."""
+    """Store the information of cells, from which the blocks of the precision follow.
+
+    Parameters
+    ----------
+    starts : ndarray of int, shape (J + 1,)
+        First cell of each slot.
+    col : ndarray of int, shape (n, k)
+        Columns of the shared parameters.
+    coef : ndarray of float, shape (n, k)
+        Their coefficients.
+    replies : ndarray of int, shape (n, 2) or (n, 0)
+        Columns of the replies, counted from P, or -1.
+    i_theta : ndarray of float, shape (n,)
+        Of theta.
+    cross : ndarray of float, shape (n, P)
+        Between theta and phi.
+    i_phi : ndarray of float, shape (J, P, P)
+        Of phi.
+    first_gap : int
+        First log gap in phi; the common log gaps are the last shared parameters.
+    """
 
     starts: IntArray  # (J + 1,) where each slot's cells begin
     col: IntArray  # (n, k) columns of the shared parameters

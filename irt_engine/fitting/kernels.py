@@ -20,7 +20,13 @@ _kind: ContextVar[Kind] = ContextVar("kind", default="ready")
 
 
 class Kernels(Protocol):
-    """Functions that both kinds of kernels have (`reference`, `reference_elimination`)."""
+    """Describe the functions that both kinds of kernels have.
+
+    `reference` and `reference_elimination` implement them in numpy, `compiled` with numba; a contract test compares
+    both to 1e-9. Results are written into the last arguments. Notation: z (S,) are the shared parameters, A is their
+    block of the precision, D_j (W, W) the block of slot j, and C_j (W, S) the block between them; x_i is the row of the
+    design that `col` and `coef` hold.
+    """
 
     CHUNK: int  # numbers in the cross blocks of the slots that are worked on together
 
@@ -36,7 +42,32 @@ class Kernels(Protocol):
         out: Terms,
         /,
     ) -> bool:
-        """Fill the expected gradient and information of some slots' cells."""
+        """Fill the expected gradient and information of some slots' cells.
+
+        Parameters
+        ----------
+        slots : (int, int)
+            First slot, and the one after the last.
+        cells : CellData
+            The cells.
+        prompts : SlotData
+            The slots' parameters.
+        q : Approximation
+            Covariances of q.
+        effect : CellEffect
+            Quadrature over the cell effect.
+        observed : bool
+            Fill the observed information of the edges instead of the expected one.
+        logs : bool
+            Fill the log likelihood.
+        out : Terms
+            The results.
+
+        Returns
+        -------
+        bool
+            False if a covariance has no root.
+        """
         ...
 
     def theta_information(
@@ -49,35 +80,126 @@ class Kernels(Protocol):
         total: FloatArray,
         /,
     ) -> bool:
-        """Fill what each slot's cells leave open of theta where log alpha is known, times their information."""
+        """Fill the sum over each slot's cells of i_theta var(theta | log alpha).
+
+        Parameters
+        ----------
+        slots : (int, int)
+            First slot, and the one after the last.
+        cells : CellData
+            The cells.
+        q : Approximation
+            Covariances of q.
+        i_theta : ndarray of float, shape (n,)
+            Information about theta.
+        parameters : int
+            Number of a slot's own parameters P.
+        total : ndarray of float, shape (J,)
+            The result.
+
+        Returns
+        -------
+        bool
+            False if a covariance has no root.
+        """
         ...
 
     def inverse_factors(self, blocks: FloatArray, inverse: FloatArray, positive: BoolArray, /) -> None:
-        """Fill the inverse Cholesky factors of blocks."""
+        """Fill the inverse Cholesky factor of each block.
+
+        Parameters
+        ----------
+        blocks : ndarray of float, shape (J, W, W)
+            Blocks D = L L'.
+        inverse : ndarray of float, shape (J, W, W)
+            The result L^-1.
+        positive : ndarray of bool, shape (J,)
+            Whether the block is positive definite.
+        """
         ...
 
     def theta_of(self, col: IntArray, coef: FloatArray, z: FloatArray, theta: FloatArray, /) -> None:
-        """Fill theta with what shared parameters give each cell."""
+        """Fill theta with x' z.
+
+        Parameters
+        ----------
+        col : ndarray of int, shape (n, k)
+            Columns of the design.
+        coef : ndarray of float, shape (n, k)
+            Coefficients of the design.
+        z : ndarray of float, shape (S,)
+            Shared parameters.
+        theta : ndarray of float, shape (n,)
+            The result.
+        """
         ...
 
     def add_transposed(self, col: IntArray, coef: FloatArray, theta: FloatArray, z: FloatArray, /) -> None:
-        """Add numbers of the cells to the shared parameters."""
+        """Add the sum of theta x over the cells to z.
+
+        Parameters
+        ----------
+        col : ndarray of int, shape (n, k)
+            Columns of the design.
+        coef : ndarray of float, shape (n, k)
+            Coefficients of the design.
+        theta : ndarray of float, shape (n,)
+            Values of the cells.
+        z : ndarray of float, shape (S,)
+            The result.
+        """
         ...
 
     def add_shared(self, info: SlotInformation, shared: FloatArray, /) -> None:
-        """Add the cells' information to the block of the shared parameters."""
+        """Add the cells' information to the lower half of A.
+
+        Parameters
+        ----------
+        info : SlotInformation
+            Information of the cells.
+        shared : ndarray of float, shape (S, S)
+            The result A.
+        """
         ...
 
     def add_replies(self, info: SlotInformation, D: FloatArray, /) -> None:
-        """Add the cells' information about replies to the slots' blocks."""
+        """Add the cells' information about replies, and between replies and other parameters, to the slots' blocks.
+
+        Parameters
+        ----------
+        info : SlotInformation
+            Information of the cells.
+        D : ndarray of float, shape (J, W, W)
+            The result.
+        """
         ...
 
     def cross_blocks(self, info: SlotInformation, first: int, last: int, C: FloatArray, /) -> None:
-        """Fill the blocks between slots and the shared parameters."""
+        """Fill the blocks between some slots and the shared parameters.
+
+        Parameters
+        ----------
+        info : SlotInformation
+            Information of the cells.
+        first, last : int
+            First slot, and the one after the last.
+        C : ndarray of float, shape (slots, W, S)
+            The result, initially 0.
+        """
         ...
 
     def eliminate(self, info: SlotInformation, lower: FloatArray, shared: FloatArray, /) -> None:
-        """Take the slots' part off the block of the shared parameters."""
+        """Subtract C' D^-1 C of every slot from A.
+
+        Parameters
+        ----------
+        info : SlotInformation
+            Information of the cells.
+        lower : ndarray of float, shape (J, W, W)
+            L^-1 of D = L L'.
+        shared : ndarray of float, shape (S, S)
+            A, and the resulting Schur complement.
+        """
         ...
 
     def slot_covariances(
@@ -90,7 +212,25 @@ class Kernels(Protocol):
         own: FloatArray,
         /,
     ) -> None:
-        """Fill the slots' covariances."""
+        """Fill B Sigma and B Sigma B' + D^-1 of some slots.
+
+        B is -D^-1 C, plus 1 where a common log gap belongs to a total.
+
+        Parameters
+        ----------
+        info : SlotInformation
+            Information of the cells.
+        first : int
+            First slot.
+        lower : ndarray of float, shape (slots, W, W)
+            L^-1 of the slots.
+        covariance : ndarray of float, shape (S, S)
+            Covariance Sigma of the shared parameters.
+        cross : ndarray of float, shape (slots, W, S)
+            The result B Sigma.
+        own : ndarray of float, shape (slots, W, W)
+            The result B Sigma B' + D^-1.
+        """
         ...
 
     def whole_covariances(
@@ -104,7 +244,23 @@ class Kernels(Protocol):
         own: FloatArray,
         /,
     ) -> None:
-        """Fill the slots' covariances from whole cross blocks."""
+        """Fill the covariances of `slot_covariances` from dense cross blocks.
+
+        Parameters
+        ----------
+        lower : ndarray of float, shape (slots, W, W)
+            L^-1 of the slots.
+        half : ndarray of float, shape (slots, W, S)
+            L^-1 C of the slots.
+        covariance : ndarray of float, shape (S, S)
+            Covariance Sigma of the shared parameters.
+        first_gap : int
+            First log gap in a slot's parameters.
+        common : int
+            First common log gap in z.
+        cross, own : ndarray of float
+            The results, as in `slot_covariances`.
+        """
         ...
 
     def own_variances(
@@ -117,27 +273,73 @@ class Kernels(Protocol):
         variance: FloatArray,
         /,
     ) -> None:
-        """Fill the variances of the slots' own deviations."""
+        """Fill the variances of own deviations.
+
+        A total log gap is the sum of the slot's deviation and the common log gap.
+
+        Parameters
+        ----------
+        covariance : ndarray of float, shape (S, S)
+            Covariance of the shared parameters.
+        cross : ndarray of float, shape (slots, W, S)
+            Covariances of totals with the shared parameters.
+        own : ndarray of float, shape (slots, W, W)
+            Covariances of totals.
+        first_gap : int
+            First log gap in a slot's parameters.
+        common : int
+            First common log gap in z.
+        variance : ndarray of float, shape (slots, W)
+            The result.
+        """
         ...
 
     def pull_shared(self, info: SlotInformation, along: FloatArray, of_cells: FloatArray, total: FloatArray, /) -> None:
-        """Add the slots' part of a gradient to the shared parameters."""
+        """Add the sum over the cells of (of_cells + cross' along) x to the shared parameters.
+
+        Parameters
+        ----------
+        info : SlotInformation
+            Information of the cells.
+        along : ndarray of float, shape (J, W)
+            Vectors of the slots.
+        of_cells : ndarray of float, shape (n,)
+            Values of the cells.
+        total : ndarray of float, shape (S,)
+            The result.
+        """
         ...
 
     def sum_slots(self, starts: IntArray, cross: FloatArray, theta: FloatArray, pull: FloatArray, /) -> None:
-        """Fill sums over the slots' cells."""
+        """Fill the sums over each slot's cells of cross theta.
+
+        Parameters
+        ----------
+        starts : ndarray of int, shape (J + 1,)
+            First cell of each slot.
+        cross : ndarray of float, shape (n, P)
+            Information between theta and phi.
+        theta : ndarray of float, shape (n,)
+            Values of the cells.
+        pull : ndarray of float, shape (J, W)
+            The result, in the first P columns.
+        """
         ...
 
 
 @contextmanager
 def use_kernels(kind: Kind) -> Iterator[None]:
-    """While open, fits of this context use one kind of kernels.
+    """Use one kind of kernels in the fits of this context while open.
 
     Parameters
     ----------
-    kind
-        `reference` for numpy, `compiled`, or `ready` for the compiled ones where machine code is kept on disk or cells
-        are many, and numpy otherwise.
+    kind : {"reference", "compiled", "ready"}
+        numpy; compiled; or compiled if their machine code is cached or there are many cells, and numpy otherwise.
+
+    Yields
+    ------
+    None
+        Once, while the choice holds.
     """
     token = _kind.set(kind)
     try:
@@ -147,7 +349,18 @@ def use_kernels(kind: Kind) -> Iterator[None]:
 
 
 def kernels_for(cells: int) -> Kernels:
-    """Return the kernels of a fit of so many cells (`use_kernels`)."""
+    """Return the kernels of a fit; see `use_kernels`.
+
+    Parameters
+    ----------
+    cells : int
+        Number of cells.
+
+    Returns
+    -------
+    Kernels
+        The kernels.
+    """
     kind = _kind.get()
     if kind == "compiled" or (kind == "ready" and (cells > MOST_UNCOMPILED or kernels_are_ready())):
         return cast("Kernels", importlib.import_module("irt_engine.fitting.compiled"))
@@ -155,9 +368,14 @@ def kernels_for(cells: int) -> Kernels:
 
 
 def kernels_are_ready() -> bool:
-    """Tell whether the compiled kernels have machine code that is as new as their source.
+    """Return whether the compiled kernels have up-to-date machine code.
 
-    Once they have, the files are not looked at again: that takes as long as a fit of a few hundred votes.
+    After the first True, the files are not read again; that would take as long as a fit of a few hundred votes.
+
+    Returns
+    -------
+    bool
+        True if they are ready.
     """
     if not _found_ready:
         compilation = importlib.import_module("irt_engine.compilation")

@@ -36,11 +36,22 @@ _LEAST_SLOPE = 0.05  # of the cell effect's, in shares of what it is while the m
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curvature:
-    """What a step of means and learned scales divides by.
+    """Store the curvature for a joint Newton step of means and log SDs.
 
-    along: by how much the means follow each log SD. read: by how much each score follows the log posterior's gradient.
-    slope (L, L): how fast the log SDs' scores fall while the means do so. One after the other, they would take many
-    small steps: a wider effect is made up for by abilities farther apart.
+    Moving them in turn takes many small steps, because larger abilities compensate a wider effect.
+
+    Parameters
+    ----------
+    arrow : FactoredPrecision
+        Observed precision of the means.
+    scales : list of int
+        Indices of the estimated log SDs.
+    along : list of Point
+        Derivative of the means with respect to each log SD.
+    read : list of Point
+        Derivative of each score with respect to the log posterior's gradient.
+    slope : ndarray of float, shape (L, L)
+        Rates at which the scores decrease while the means follow.
     """
 
     arrow: FactoredPrecision
@@ -50,9 +61,27 @@ class Curvature:
     slope: FloatArray
 
     def scale_step(self, effects: Effects, log_sd: FloatArray, gradient: Point, score: FloatArray) -> FloatArray:
-        """Newton's step (L,) of the log SDs, from the gradient of the means and their own score (L,).
+        """Return the Newton step of the log SDs.
 
-        One that stands at its limit takes no part: the others must not count on its moving.
+        Attributes
+        ----------
+        log SD at its limit does not move, and the others do not count on it.
+
+        Parameters
+        ----------
+        effects : Effects
+            The effects.
+        log_sd : ndarray of float, shape (L,)
+            The log SDs.
+        gradient : Point
+            Gradient of the log posterior.
+        score : ndarray of float, shape (L,)
+            Scores of the log SDs.
+
+        Returns
+        -------
+        ndarray of float, shape (L,)
+            The step.
         """
         move = np.zeros_like(score)
         pairs = zip(self.scales, self.read, strict=True)
@@ -62,7 +91,20 @@ class Curvature:
         return move
 
     def follow(self, step: Point, moved: FloatArray) -> Point:
-        """A step of the means together with what they owe to the log SDs' having moved."""
+        """Return a step of the means that includes their response to moved log SDs.
+
+        Parameters
+        ----------
+        step : Point
+            Step of the means for fixed log SDs.
+        moved : ndarray of float, shape (L,)
+            Changes of the log SDs.
+
+        Returns
+        -------
+        Point
+            The step.
+        """
         for index, along in zip(self.scales, self.along, strict=True):
             step = step.moved(along, float(moved[index]))
         return step
@@ -77,10 +119,27 @@ def curved(
     *,
     learn: bool,
 ) -> Curvature | None:
-    """The precision that steps from a state divide by, factored; None where it is not positive.
+    """Return the curvature at a state.
 
-    `expected` is the information that q rests on. With q, `told` is what the cells say under it. Without, it is not
-    looked at.
+    Parameters
+    ----------
+    cells : CellEvaluator
+        The cells.
+    state : State
+        The state.
+    expected : Information
+        The information of q.
+    q : tuple of (FactoredPrecision, ndarray of float), optional
+        The Gaussian, as in `CellEvaluator.ask`; None evaluates at the mean.
+    told : Expectations
+        Expectations under q; unused without q.
+    learn : bool
+        Whether log SDs are estimated.
+
+    Returns
+    -------
+    Curvature or None
+        None if the observed precision is not positive definite.
     """
     problem, prior = cells.problem, cells.effects.precision(state.log_sd)
     if q is None and (learn or not problem.replies):

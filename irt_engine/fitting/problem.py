@@ -24,7 +24,33 @@ _DENSE_PARTS, _ONE_PART = 8, 1 << 18  # in which whole blocks are worked on, whe
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Problem:
-    """What is being fitted: cells sorted by slot, and their design on the shaft."""
+    """Store the problem to solve: cells sorted by slot, and their design on the shared parameters.
+
+    Parameters
+    ----------
+    prompts : PromptModel
+        Parameters of a prompt.
+    starts : ndarray of int, shape (J + 1,)
+        First cell of each slot.
+    counts : ndarray of float, shape (n, 1) or (n, 3)
+        Category of a net rating, or votes (A better, tie, B better).
+    weight : ndarray of float, shape (n,)
+        Number of equal cells.
+    again : ndarray of bool, shape (n,)
+        Whether a cell has two or more votes.
+    col : ndarray of int, shape (n, k)
+        Columns of the shared parameters.
+    coef : ndarray of float, shape (n, k)
+        Coefficients of the shared parameters.
+    shaft : int
+        Number of shared parameters S.
+    parts : TierParts, optional
+        Parts of the slots, if discriminations depend on tiers; P then includes the tier effects.
+    replies : ReplyColumns, optional
+        Reply effects.
+    kernels : Kernels
+        The numerical kernels.
+    """
 
     prompts: PromptModel
     starts: IntArray  # (J + 1,) where each slot's cells begin
@@ -42,26 +68,37 @@ class Problem:
 
     @property
     def slots(self) -> int:
-        """J."""
+        """Return the number of slots, J."""
         return len(self.starts) - 1
 
     @property
     def common(self) -> slice:
-        """The common log gaps inside z."""
+        """Return the place of the common log gaps in z."""
         return slice(self.shaft - self.prompts.gaps, self.shaft)
 
     @property
     def width(self) -> int:
-        """W."""
+        """Return the number of parameters of a slot with its replies, W."""
         return self.prompts.size + (self.replies.most if self.replies else 0)
 
     @property
     def own(self) -> IntArray:
-        """(n, 2) columns of each cell's two replies, counted from P; (n, 0) where replies have no effects."""
+        """Return the columns (n, 2) of each cell's replies, counted from P; shape (n, 0) without reply effects."""
         return self.replies.own if self.replies else np.empty((len(self.col), 0), np.int64)
 
     def slot_information(self, information: Information) -> SlotInformation:
-        """The information of the cells with their design, as the kernels take it."""
+        """Return the information of the cells and their design for the kernels.
+
+        Parameters
+        ----------
+        information : Information
+            Information of the cells.
+
+        Returns
+        -------
+        SlotInformation
+            The argument of the kernels.
+        """
         return SlotInformation(
             self.starts, self.col, self.coef, self.own, information.i_theta, information.cross, information.i_phi,
             self.prompts.first_gap,
@@ -69,55 +106,125 @@ class Problem:
 
     @property
     def dense(self) -> bool:
-        """Whether slots touch so much of the shaft that all of it may be worked with."""
+        """Return whether slots touch most shared parameters, so that dense blocks are faster."""
         touched = np.minimum(self.shaft, self.col.shape[1] * np.diff(self.starts) + self.prompts.gaps)
         whole = self.slots * self.shaft
         return whole * self.width <= _MOST_DENSE and whole * self.shaft <= _DENSE_GAIN * int(touched @ touched)
 
     def theta(self, point: Point) -> FloatArray:
-        """(n,) linear predictor on the ability scale."""
+        """Return the linear predictor.
+
+        Parameters
+        ----------
+        point : Point
+            The parameters.
+
+        Returns
+        -------
+        ndarray of float, shape (n,)
+            theta of each cell, in units of ability.
+        """
         theta = self.off_shaft(point.z)
         return theta + self.replies.theta(point.phi[:, self.prompts.size :]) if self.replies else theta
 
     def off_shaft(self, z: FloatArray) -> FloatArray:
-        """(n,) the shaft's part of it."""
+        """Return the part of theta that comes from the shared parameters.
+
+        Parameters
+        ----------
+        z : ndarray of float, shape (S,)
+            Shared parameters.
+
+        Returns
+        -------
+        ndarray of float, shape (n,)
+            Their part of theta.
+        """
         theta = np.empty(len(self.col))
         self.kernels.theta_of(self.col, self.coef, z, theta)
         return theta
 
     def on_shaft(self, theta: FloatArray) -> FloatArray:
-        """(S,) what numbers of the cells, (n,), put on the shaft together: the transpose of `off_shaft`."""
+        """Return the sums of cell values by shared parameter: the transpose of `off_shaft`.
+
+        Parameters
+        ----------
+        theta : ndarray of float, shape (n,)
+            Values of the cells.
+
+        Returns
+        -------
+        ndarray of float, shape (S,)
+            Sums.
+        """
         z = np.zeros(self.shaft)
         self.kernels.add_transposed(self.col, self.coef, theta, z)
         return z
 
     def total_phi(self, point: Point) -> FloatArray:
-        """(J, P) of the prompts, with the common log gaps added to each slot's own deviation."""
+        """Return the prompts' parameters with the common log gaps.
+
+        Parameters
+        ----------
+        point : Point
+            The parameters.
+
+        Returns
+        -------
+        ndarray of float, shape (J, P)
+            Total parameters.
+        """
         phi = point.phi[:, : self.prompts.size].copy()
         phi[:, self.prompts.first_gap :] += point.z[self.common]
         return phi
 
     @property
     def asked(self) -> IntArray:
-        """(K + 1,) where the cells begin of what the kernels take for a slot: parts of slots where there are parts."""
+        """Return the first cell (K + 1,) of each unit of the kernels: a slot, or a part of a slot."""
         return self.starts if self.parts is None else self.parts.starts
 
     def gathered(self, d_phi: FloatArray, information: Information) -> tuple[FloatArray, Information]:
-        """What the kernels told, by slot: gradient (J, P) and information."""
+        """Return the kernels' results by slot.
+
+        Parameters
+        ----------
+        d_phi : ndarray of float, shape (K, P)
+            Gradient by part.
+        information : Information
+            Information by part.
+
+        Returns
+        -------
+        tuple of (ndarray of float, shape (J, P), Information)
+            Gradient and information by slot.
+        """
         if self.parts is None:
             return d_phi, information
         cross, i_phi = self.parts.cross(information.cross), self.parts.information(information.i_phi)
         return self.parts.gradient(d_phi), Information(information.i_theta, cross, i_phi)
 
     def dense_parts(self) -> list[slice]:
-        """Consecutive slots whose whole blocks are worked on at a time; the same for any number of threads, since each
-        part's sum is rounded by itself."""
+        """Return consecutive slots whose dense blocks are processed together.
+
+        They do not depend on the number of threads, because each part's sum is rounded separately.
+
+        Returns
+        -------
+        list of slice
+            The slots.
+        """
         parts = _DENSE_PARTS if self.slots * self.width * self.shaft > _ONE_PART else 1
         edges = [self.slots * k // parts for k in range(parts + 1)]
         return [slice(a, b) for a, b in itertools.pairwise(edges)]
 
     def chunks(self) -> Iterator[slice]:
-        """Consecutive slots whose dense cross blocks fit a chunk."""
+        """Yield consecutive slots whose dense cross blocks fit a chunk.
+
+        Yields
+        ------
+        slice
+            The slots.
+        """
         most = max(1, self.kernels.CHUNK // (self.shaft * self.width))
         for first in range(0, self.slots, most):
             yield slice(first, min(first + most, self.slots))

@@ -153,7 +153,20 @@ def _theta_points(
 
 
 def slot_roots(q: Approximation, parameters: int) -> FloatArray | None:
-    """Cholesky factors (slots, P, P) of the covariances of phi; None where one is not positive."""
+    """Return the Cholesky factors of the covariances of phi.
+
+    Parameters
+    ----------
+    q : Approximation
+        Covariances of q.
+    parameters : int
+        Number of a slot's own parameters P.
+
+    Returns
+    -------
+    ndarray of float, shape (slots, P, P), or None
+        None if a covariance is not positive definite.
+    """
     try:
         lower: FloatArray = np.linalg.cholesky(q.slot[:, :parameters, :parameters]).astype(np.float64, copy=False)
     except np.linalg.LinAlgError:
@@ -164,9 +177,27 @@ def slot_roots(q: Approximation, parameters: int) -> FloatArray | None:
 def theta_roots(
     block: slice, slot: IntArray, cells: CellData, q: Approximation, lower: FloatArray
 ) -> FloatArray | None:
-    """The last row (m, P + 1) of the Cholesky factor of the covariance of (phi, theta), of some cells.
+    """Return the last row of the Cholesky factor of the covariance of (phi, theta) of some cells.
 
-    cov(phi, theta) = L r gives its first P numbers, var(theta) - r' r the square of the last.
+    cov(phi, theta) = L r gives the first P numbers, and var(theta) - r' r the square of the last one.
+
+    Parameters
+    ----------
+    block : slice
+        The m cells.
+    slot : ndarray of int, shape (m,)
+        Slots of the cells, counted from the first evaluated one.
+    cells : CellData
+        All cells.
+    q : Approximation
+        Covariances of q.
+    lower : ndarray of float, shape (slots, P, P)
+        The result of `slot_roots`.
+
+    Returns
+    -------
+    ndarray of float, shape (m, P + 1), or None
+        None if a variance is not positive.
     """
     P, col, coef = lower.shape[1], cells.col[block], cells.coef[block]
     variance = np.einsum("ik,im,ikm->i", coef, coef, q.shared[col[:, :, None], col[:, None, :]])

@@ -58,7 +58,20 @@ def add_shared(info: SlotInformation, shared: FloatArray) -> None:
 
 
 def slot_of(info: SlotInformation, first: int, last: int) -> IntArray:
-    """The slot of each cell of some slots, counted from the first."""
+    """Return the slot of each cell of some slots.
+
+    Parameters
+    ----------
+    info : SlotInformation
+        Information of the cells.
+    first, last : int
+        First slot, and the one after the last.
+
+    Returns
+    -------
+    ndarray of int
+        Slots, counted from the first.
+    """
     return np.repeat(np.arange(last - first), np.diff(info.starts[first : last + 1]))
 
 
@@ -123,8 +136,7 @@ def eliminate(info: SlotInformation, lower: FloatArray, shared: FloatArray) -> N
 def slot_covariances(
     info: SlotInformation, first: int, lower: FloatArray, covariance: FloatArray, cross: FloatArray, own: FloatArray
 ) -> None:
-    """Fill B Sigma (slots, W, S) and B Sigma B' + D^-1 of slots from the first on, with B = -D^-1 C, and 1 where a
-    common log gap is a total's; lower (slots, W, W) is their L^-1."""
+    """Fill B Sigma (slots, W, S) and B Sigma B' + D^-1 of some slots; lower (slots, W, W) is their L^-1."""
     C = np.zeros_like(cross)
     cross_blocks(info, first, first + len(own), C)
     whole_covariances(

@@ -17,7 +17,26 @@ from .reference_ratings import EdgeSums
 
 
 def many_votes(x: FloatArray, odds: FloatArray, counts: FloatArray, effect: CellEffect, observed: bool) -> EdgeSums:
-    """Return what cells of many votes say; x (2, m, Q), odds (m, Q), counts (m, 3)."""
+    """Return the expectations of cells with many votes.
+
+    Parameters
+    ----------
+    x : ndarray of float, shape (2, m, Q)
+        Edges at the sigma points.
+    odds : ndarray of float, shape (m, Q)
+        exp(x_0 - x_1).
+    counts : ndarray of float, shape (m, 3)
+        Votes.
+    effect : CellEffect
+        Quadrature over the cell effect.
+    observed : bool
+        Return the observed information.
+
+    Returns
+    -------
+    EdgeSums
+        The terms of the edges.
+    """
     votes, sd = _Votes(*counts.T[:, :, None]), effect.sd
     centre, width = _centre(x, votes, sd)
     places = [centre + width * node for node in effect.nodes]

@@ -16,7 +16,21 @@ from irt_engine.arrays import FloatArray
 
 
 class EdgeSums(NamedTuple):
-    """Of m cells at Q points: what their edges say."""
+    """Store the likelihood terms of m cells at Q sigma points, by edge.
+
+    Parameters
+    ----------
+    score : ndarray of float, shape (E, m, Q)
+        Score by edge.
+    info : ndarray of float, shape (E, m, Q)
+        Diagonal of the information.
+    off : ndarray of float, shape (E - 1, m, Q)
+        Information between consecutive edges.
+    by_sd : ndarray of float, shape (m, Q)
+        Score by the log SD of the cell effect.
+    log : ndarray of float, shape (m, Q)
+        Log likelihood.
+    """
 
     score: FloatArray  # (E, m, Q)
     info: FloatArray  # (E, m, Q) the diagonal of the information
@@ -26,9 +40,27 @@ class EdgeSums(NamedTuple):
 
 
 def net_terms(x: FloatArray, odds: FloatArray, counts: FloatArray, observed: bool, logs: bool) -> EdgeSums:
-    """Return what net ratings say; x (E, m, Q), odds (E + 1, m, Q), counts (m, 1) their categories.
+    """Return the likelihood terms of net ratings.
 
-    The expected information is Fisher's, sum_k dP_k dP_k' / P_k; the observed one is -d2 log P / dx dx'.
+    The expected information is sum_k dP_k dP_k' / P_k; the observed one is -d^2 log P / dx dx'.
+
+    Parameters
+    ----------
+    x : ndarray of float, shape (E, m, Q)
+        Edges at the sigma points.
+    odds : ndarray of float, shape (E + 1, m, Q)
+        Exponentials of the gaps between edges.
+    counts : ndarray of float, shape (m, 1)
+        Categories.
+    observed : bool
+        Return the observed information.
+    logs : bool
+        Return the log likelihood.
+
+    Returns
+    -------
+    EdgeSums
+        The terms of the edges.
     """
     E, category = len(x), counts.T[:, :, None]
     F = 1.0 / (1.0 + np.exp(-x))

@@ -32,7 +32,28 @@ _FARTHEST_ODDS = 300.0  # log
 def vote_terms(
     x: FloatArray, odds: FloatArray, counts: FloatArray, effect: CellEffect, observed: bool, logs: bool
 ) -> EdgeSums:
-    """Return what cells of votes say; x (2, m, Q), odds (3, m, Q) of the gaps, counts (m, 3)."""
+    """Return the likelihood terms of cells with votes.
+
+    Parameters
+    ----------
+    x : ndarray of float, shape (2, m, Q)
+        Edges at the sigma points.
+    odds : ndarray of float, shape (3, m, Q)
+        Exponentials of the gaps between edges.
+    counts : ndarray of float, shape (m, 3)
+        Votes.
+    effect : CellEffect
+        Quadrature over the cell effect.
+    observed : bool
+        Return the observed information.
+    logs : bool
+        Return the log likelihood.
+
+    Returns
+    -------
+    EdgeSums
+        The terms of the edges.
+    """
     votes, out = counts.sum(axis=1), _empty(x.shape[1:])
     pooled = len(effect.slopes) > 1
     whole = np.isin(votes, np.arange(1.0, MOST_FEW + 1.0))

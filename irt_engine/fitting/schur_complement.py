@@ -30,13 +30,40 @@ Each = Callable[[Callable[[Piece], bool], Sequence[Piece]], bool]  # has indepen
 
 
 def one_by_one(work: Callable[[Piece], bool], todo: Sequence[Piece]) -> bool:
-    """Whether all pieces of work went well; what is done where there is nobody to share it with."""
+    """Return whether all pieces of work succeeded, on this thread alone.
+
+    Parameters
+    ----------
+    work : callable
+        Works on one piece, and returns whether it succeeded.
+    todo : sequence
+        The pieces.
+
+    Returns
+    -------
+    bool
+        True if all succeeded.
+    """
     return all(work(piece) for piece in todo)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FactoredPrecision:
-    """A factored precision: the Gaussian that it belongs to can be asked for steps and covariances."""
+    """Store a factored precision: slots eliminated, and the Schur complement of the shared parameters.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    information : Information
+        Information of the cells.
+    lower : ndarray of float, shape (J, W, W)
+        L^-1 of each slot's block D = L L'.
+    schur : ndarray of float, shape (S, S)
+        Schur complement.
+    half : ndarray of float, shape (J, W, S), optional
+        L^-1 C of the cross blocks C, for dense problems.
+    """
 
     problem: Problem
     information: Information
@@ -46,18 +73,40 @@ class FactoredPrecision:
 
     @property
     def inverse(self) -> FloatArray:
-        """(J, W, W) of D."""
+        """Return the inverses (J, W, W) of the slots' blocks."""
         inverse: FloatArray = np.matmul(self.lower.transpose(0, 2, 1), self.lower)
         return inverse
 
     def covariance(self) -> FloatArray:
-        """(S, S) of the shaft. Raises LinAlgError where the precision is not positive definite."""
+        """Return the covariance of the shared parameters.
+
+        Returns
+        -------
+        ndarray of float, shape (S, S)
+            Inverse of the Schur complement.
+
+        Raises
+        ------
+        LinAlgError
+            If the precision is not positive definite.
+        """
         lower = np.linalg.inv(np.linalg.cholesky(self.schur))
         covariance: FloatArray = lower.T @ lower
         return covariance
 
     def step(self, gradient: Point) -> Point:
-        """precision^-1 gradient."""
+        """Solve precision * step = gradient.
+
+        Parameters
+        ----------
+        gradient : Point
+            The right side.
+
+        Returns
+        -------
+        Point
+            The step.
+        """
         problem, info, lower = self.problem, self.information, self.lower
         upper = lower.transpose(0, 2, 1)
         along = np.matmul(lower, gradient.phi[:, :, None])
@@ -78,10 +127,21 @@ class FactoredPrecision:
         return Point(z, np.matmul(upper, along - np.matmul(lower, pull[:, :, None]))[:, :, 0])
 
     def slot_covariances(self, covariance: FloatArray, slots: slice) -> tuple[FloatArray, FloatArray]:
-        """Of the total phi of some slots: with the shaft (slots, W, S), and its own (slots, W, W).
+        """Return the covariances of the total parameters of some slots.
 
-        `covariance` (S, S) is the shaft's. phi_j given z is normal with mean -D^-1 C z and covariance D^-1; the common
-        log gaps are part of z. With the shaft: of the columns that a slot's cells touch, others may be left at 0.
+        phi_j given z is normal with mean -D^-1 C z and covariance D^-1. The common log gaps belong to z.
+
+        Parameters
+        ----------
+        covariance : ndarray of float, shape (S, S)
+            Covariance of the shared parameters.
+        slots : slice
+            The slots.
+
+        Returns
+        -------
+        tuple of ndarray of float, shapes (slots, W, S) and (slots, W, W)
+            Covariances with the shared parameters, and of the slots. Columns of untouched shared parameters may be 0.
         """
         problem, info, count = self.problem, self.information, slots.stop - slots.start
         lower, own = self.lower[slots], np.empty((count, problem.width, problem.width))
@@ -97,7 +157,20 @@ class FactoredPrecision:
         return with_shaft, own
 
     def own_variances(self, covariance: FloatArray, each: Each[slice] = one_by_one) -> FloatArray:
-        """Marginal variances (J, W) of the slots' own deviations; `covariance` (S, S) is the shaft's."""
+        """Return the marginal variances of the slots' own deviations.
+
+        Parameters
+        ----------
+        covariance : ndarray of float, shape (S, S)
+            Covariance of the shared parameters.
+        each : callable
+            Distributes the chunks over threads.
+
+        Returns
+        -------
+        ndarray of float, shape (J, W)
+            Variances.
+        """
         problem = self.problem
         variance = np.empty((problem.slots, problem.width))
 
@@ -110,9 +183,27 @@ class FactoredPrecision:
 
 
 def own_variances(problem: Problem, covariance: FloatArray, with_shaft: FloatArray, own: FloatArray) -> FloatArray:
-    """Marginal variances (slots, W) of own deviations, from the covariances of totals (`slot_covariances`).
+    """Return the marginal variances of own deviations from the covariances of totals.
 
-    A total log gap is the slot's own deviation and the common one.
+    Attributes
+    ----------
+    total log gap is the sum of the slot's own deviation and the common log gap.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    covariance : ndarray of float, shape (S, S)
+        Covariance of the shared parameters.
+    with_shaft : ndarray of float, shape (slots, W, S)
+        Covariances of totals with the shared parameters.
+    own : ndarray of float, shape (slots, W, W)
+        Covariances of totals.
+
+    Returns
+    -------
+    ndarray of float, shape (slots, W)
+        Variances.
     """
     variance = np.empty(own.shape[:2])
     first, common = problem.prompts.first_gap, problem.common.start
@@ -123,7 +214,29 @@ def own_variances(problem: Problem, covariance: FloatArray, with_shaft: FloatArr
 def factored(
     problem: Problem, information: Information, prior: Precision, each: Each[int] = one_by_one
 ) -> FactoredPrecision:
-    """Eliminate the slots. Raises LinAlgError where a slot's block is not positive definite."""
+    """Return a factored precision by eliminating the slots.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    information : Information
+        Information of the cells.
+    prior : Precision
+        Prior precision.
+    each : callable
+        Distributes the work over threads.
+
+    Returns
+    -------
+    FactoredPrecision
+        The factored precision.
+
+    Raises
+    ------
+    LinAlgError
+        If a slot's block is not positive definite.
+    """
     gaps, first = problem.common, problem.prompts.first_gap
     lower, positive = inverse_factors(problem, slot_blocks(problem, information, prior))
     if not positive.all():
@@ -165,7 +278,22 @@ def _eliminate_whole(
 
 
 def slot_blocks(problem: Problem, information: Information, prior: Precision) -> FloatArray:
-    """D (J, W, W)."""
+    """Return the diagonal blocks of the slots.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    information : Information
+        Information of the cells.
+    prior : Precision
+        Prior precision.
+
+    Returns
+    -------
+    ndarray of float, shape (J, W, W)
+        Blocks D.
+    """
     P, W = problem.prompts.size, problem.width
     D = np.zeros((problem.slots, W, W))
     D[:, :P, :P] = information.i_phi
@@ -187,7 +315,20 @@ def _to_shaft(problem: Problem, information: Information, along: FloatArray) -> 
 
 
 def inverse_factors(problem: Problem, blocks: FloatArray) -> tuple[FloatArray, BoolArray]:
-    """L^-1 (J, W, W) of each block L L', and (J,) whether there is one."""
+    """Return the inverse Cholesky factor of each block.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    blocks : ndarray of float, shape (J, W, W)
+        Blocks D = L L'.
+
+    Returns
+    -------
+    tuple of (ndarray of float, shape (J, W, W), ndarray of bool, shape (J,))
+        L^-1, and whether the block is positive definite.
+    """
     inverse, positive = np.zeros_like(blocks), np.zeros(len(blocks), np.bool_)
     problem.kernels.inverse_factors(np.ascontiguousarray(blocks), inverse, positive)
     return inverse, positive

@@ -12,8 +12,17 @@ from .schur_complement import FactoredPrecision
 
 @dataclass(frozen=True, slots=True, eq=False)
 class State:
-    """One round's beginning: means, the log SDs of the effects, and by how much what the cells say under q exceeds what
-    they say at the mean."""
+    """Store the start of an iteration.
+
+    Parameters
+    ----------
+    point : Point
+        Means.
+    log_sd : ndarray of float, shape (L,)
+        Log SDs of the effects.
+    excess : Information
+        Expected information under q minus the information at the mean.
+    """
 
     point: Point
     log_sd: FloatArray
@@ -22,7 +31,23 @@ class State:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Solution:
-    """Where the fit ended."""
+    """Store the end of a fit.
+
+    Parameters
+    ----------
+    state : State
+        Means, log SDs and excess information.
+    at_mean : Information
+        Expected information at the mean.
+    arrow : FactoredPrecision
+        Posterior precision.
+    covariance : ndarray of float, shape (S, S)
+        Posterior covariance of the shared parameters.
+    rounds : int
+        Iterations.
+    learned : bool
+        Whether the log SDs were estimated.
+    """
 
     state: State
     at_mean: Information

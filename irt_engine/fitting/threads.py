@@ -15,7 +15,15 @@ MOST_THREADS = 8
 
 
 def threads() -> int:
-    """That a fit takes: as many as this process has processors. Their number changes nothing that a fit finds."""
+    """Return the number of threads of a fit: the processors of this process.
+
+    The result of a fit does not depend on it.
+
+    Returns
+    -------
+    int
+        Number of threads.
+    """
     return min(_processors(), MOST_THREADS)
 
 
@@ -28,9 +36,15 @@ def _processors() -> int:
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """While open, BLAS opens no threads of its own: they would wait in loops for ours, thirty times slower.
+    """Limit BLAS to one thread while open.
 
-    The limit is the process's. Several fits at a time share it: the last one to end lifts it.
+    Idle BLAS threads would wait in loops for ours, and make a fit thirty times slower. The limit belongs to the
+    process; fits at the same time share it, and the last one lifts it.
+
+    Yields
+    ------
+    None
+        Once, while the limit holds.
     """
     _Limit.enter()
     try:

@@ -42,9 +42,28 @@ _LEAST = 1e-9  # of the prior's precision: information that is none
 
 
 def learning_variances(cells: CellEvaluator, information: Information, prior: Precision, under_q: Point) -> Point:
-    """Variances (S,) and (J, W) of all effects, from the expected information at their means, and those under q.
+    """Return the variances of all effects from which the log SDs are estimated.
 
-    Raises LinAlgError where nothing is positive.
+    Parameters
+    ----------
+    cells : CellEvaluator
+        The cells.
+    information : Information
+        Expected information at the means.
+    prior : Precision
+        Prior precision.
+    under_q : Point
+        Variances under q.
+
+    Returns
+    -------
+    Point
+        Variances of shapes (S,) and (J, W); see docs/variance-estimation.md.
+
+    Raises
+    ------
+    LinAlgError
+        If no precision is positive definite.
     """
     arrow = cells.arrow(information, prior)
     covariance = arrow.covariance()

@@ -53,9 +53,31 @@ _WIDE = 0.3  # SD of replies' effects: narrower, they and the cells' change plac
 
 
 def solve(cells: CellEvaluator, start: Point, steps: int = 0, progress: Progress | None = None) -> Solution:
-    """From a point near the mode to the fixed point, scales learned on the way. Raises DidNotConverge.
+    """Return the fixed point from a point near the joint mode.
 
-    Where means and scales do not settle together, the scales move by themselves, each time to the end of the means.
+    The scales are estimated on the way. If they do not converge together with the means, each scale moves separately to
+    the end of the means.
+
+    Parameters
+    ----------
+    cells : CellEvaluator
+        The cells.
+    start : Point
+        The point.
+    steps : int
+        Iterations before this one.
+    progress : callable, optional
+        Called after every iteration.
+
+    Returns
+    -------
+    Solution
+        The fixed point.
+
+    Raises
+    ------
+    DidNotConverge
+        If there is no fixed point.
     """
     first = State(start, cells.effects.start(), no_excess(cells.problem))
     try:
@@ -68,13 +90,39 @@ def solve(cells: CellEvaluator, start: Point, steps: int = 0, progress: Progress
 
 
 def no_excess(problem: Problem) -> Information:
-    """As if cells said no more under q than at the mean."""
+    """Return excess information 0.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+
+    Returns
+    -------
+    Information
+        Zeros.
+    """
     n, J, P = len(problem.weight), problem.slots, problem.prompts.size
     return Information(np.zeros(n), np.zeros((n, P)), np.zeros((J, P, P)))
 
 
 def solve_from(cells: CellEvaluator, state: State, progress: Progress | None = None) -> Solution | None:
-    """From where an earlier fit ended; None where that leads nowhere."""
+    """Return the fixed point from the end of an earlier fit.
+
+    Parameters
+    ----------
+    cells : CellEvaluator
+        The cells.
+    state : State
+        The end of the earlier fit.
+    progress : callable, optional
+        Called after every iteration.
+
+    Returns
+    -------
+    Solution or None
+        None if the iterations do not converge.
+    """
     way = NEARBY if cells.effects.reply_sd(state.log_sd) > _WIDE else None
     try:
         return _at_the_mean(cells, settle(cells, state, cells.effects.learned, 0, progress, way))
@@ -187,7 +235,33 @@ def settle(
     progress: Progress | None,
     way: IterationPlan | None = None,
 ) -> Solution:
-    """The fixed point from one state, its scales moving too if `learn`. Raises DidNotConverge."""
+    """Return the fixed point from one state.
+
+    Parameters
+    ----------
+    cells : CellEvaluator
+        The cells.
+    state : State
+        The state.
+    learn : bool
+        Whether the scales move too.
+    steps : int
+        Iterations before this one.
+    progress : callable or None
+        Called after every iteration.
+    way : IterationPlan, optional
+        The first plan to try.
+
+    Returns
+    -------
+    Solution
+        The fixed point.
+
+    Raises
+    ------
+    DidNotConverge
+        If no plan leads to a fixed point.
+    """
     found = _settled(cells, state, learn, steps, progress, way)
     if isinstance(found, Unsettled):
         raise _no_average(f"the average did not settle in {found.rounds} rounds (error {found.error:.1e} SD)")
@@ -196,7 +270,15 @@ def settle(
 
 @dataclass(frozen=True, slots=True)
 class Unsettled:
-    """No fixed point was found: after so many rounds the last one still moved by so many posterior SDs."""
+    """Report iterations without a fixed point.
+
+    Parameters
+    ----------
+    rounds : int
+        Number of iterations.
+    error : float
+        Size of the last step, in posterior SDs.
+    """
 
     rounds: int
     error: float

@@ -23,7 +23,23 @@ _CHUNK = 64  # quantities at a time: an autocorrelation takes four times the mem
 
 @dataclass(frozen=True, slots=True)
 class Diagnostics:
-    """How a run of Markov chains went; the worst over everything that its posterior reports."""
+    """Store the convergence diagnostics of Markov chains, the worst over all reported quantities.
+
+    Parameters
+    ----------
+    r_hat : float
+        Largest r-hat.
+    ess_bulk, ess_tail : float
+        Smallest effective sample sizes in the bulk and in the tails.
+    divergences : int
+        Number of divergences.
+    draws, tune : int
+        Draws of each chain after and during tuning.
+    chains : int
+        Number of chains.
+    sampler : str
+        Name and version of the sampler.
+    """
 
     r_hat: float
     ess_bulk: float
@@ -36,15 +52,33 @@ class Diagnostics:
 
     @property
     def converged(self) -> bool:
-        """No divergence, r-hat below 1.01, at least 400 effective draws in the bulk and in the tails."""
+        """Return whether there is no divergence, r-hat is below 1.01 and all effective sizes are at least 400."""
         enough = min(self.ess_bulk, self.ess_tail) >= LEAST_ESS
         return self.divergences == 0 and self.r_hat < MOST_R_HAT and enough
 
 
 def r_hat(draws: FloatArray) -> FloatArray:
-    """(K,) the larger of bulk and folded (scale) r-hat of `draws` (chains, draws, K).
+    """Return the larger of the bulk and the folded r-hat.
 
-    Raises InvalidResponses for fewer than 4 draws a chain, or values that are not finite.
+    Parameters
+    ----------
+    draws : ndarray of float, shape (chains, draws, K)
+        The draws.
+
+    Returns
+    -------
+    ndarray of float, shape (K,)
+        r-hat of each quantity.
+
+    Raises
+    ------
+    InvalidResponses
+        If a chain has fewer than 4 draws, or a value is not finite.
+
+    References
+    ----------
+    A. Vehtari, A. Gelman, D. Simpson, B. Carpenter and P.-C. Bürkner (2021), Rank-normalization, folding, and
+    localization: an improved r-hat, Bayesian Analysis 16, 667-718.
     """
     halves = _split(draws)
     folded = np.abs(halves - np.median(halves, axis=(0, 1)))
@@ -52,7 +86,23 @@ def r_hat(draws: FloatArray) -> FloatArray:
 
 
 def effective_sizes(draws: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """(K,) effective sample sizes of the middle, and of the worse of the 5 % and 95 % quantiles. Raises as `r_hat`."""
+    """Return the effective sample sizes of the bulk, and of the worse of the 5 % and 95 % quantiles.
+
+    Parameters
+    ----------
+    draws : ndarray of float, shape (chains, draws, K)
+        The draws.
+
+    Returns
+    -------
+    tuple of ndarray of float, shape (K,)
+        Bulk and tail sizes.
+
+    Raises
+    ------
+    InvalidResponses
+        As `r_hat`.
+    """
     halves = _split(draws)
     bulk, tail = np.empty(draws.shape[2]), np.empty(draws.shape[2])
     for begin in range(0, draws.shape[2], _CHUNK):

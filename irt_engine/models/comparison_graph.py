@@ -8,10 +8,21 @@ from irt_engine.arrays import FloatArray, IntArray
 
 
 def groups_of(chatbots: int, low: IntArray, high: IntArray) -> IntArray:
-    """(M,) group numbers from 1, larger parts first; equal sizes by their first chatbot.
+    """Return the connected components of the comparison graph.
 
-    low, high (C,) are the ends of the comparisons. Every chatbot takes the least label within reach until no label
-    changes: at most M rounds of O(C).
+    Every chatbot takes the least label of its neighbours until no label changes: at most M rounds of O(C).
+
+    Parameters
+    ----------
+    chatbots : int
+        Number of chatbots M.
+    low, high : ndarray of int, shape (C,)
+        The two chatbots of each comparison.
+
+    Returns
+    -------
+    ndarray of int, shape (M,)
+        Group numbers from 1, by decreasing size; equal sizes by their first chatbot.
     """
     label = np.arange(chatbots)
     while True:
@@ -32,7 +43,22 @@ def groups_of(chatbots: int, low: IntArray, high: IntArray) -> IntArray:
 
 
 def centred(ability: FloatArray, covariance: FloatArray, group: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Ability minus its group's mean, and the covariance of that; a group of one keeps the prior's variance."""
+    """Return the abilities minus the mean of their group, and their covariance.
+
+    Parameters
+    ----------
+    ability : ndarray of float, shape (M,)
+        Abilities.
+    covariance : ndarray of float, shape (M, M)
+        Their covariance.
+    group : ndarray of int, shape (M,)
+        Group of each chatbot.
+
+    Returns
+    -------
+    tuple of ndarray of float, shapes (M,) and (M, M)
+        A group of one stands at 0 and keeps its variance.
+    """
     M = len(ability)
     same = (group[:, None] == group[None, :]).astype(np.float64)
     size = same.sum(axis=1)

@@ -41,7 +41,25 @@ _PINNED = 1e6  # precision of what a definition fixes
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Effects that share an SD: a part of z, or columns of phi."""
+    """Describe a group of effects with a common standard deviation.
+
+    Parameters
+    ----------
+    name : str
+        Name of the group.
+    sd : float
+        Given SD: the start of its estimation, and the centre of its prior.
+    learned : bool
+        Whether the SD is estimated.
+    width : float
+        SD of the prior of the log SD.
+    z : slice, optional
+        Place of the effects among the shared parameters.
+    phi : slice, optional
+        Columns of the effects among the slots' parameters.
+    most : float
+        Largest SD, as a multiple of the given one.
+    """
 
     name: str
     sd: float  # given; where learning begins, and the middle of its prior
@@ -54,8 +72,28 @@ class Group:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Effects:
-    """All groups of a problem, and the slot of pooled prompts (-1: there is none). Its parameters are the typical
-    ones by definition; over what each prompt in it may have of its own, its votes are averaged (`average`)."""
+    """Describe all groups of effects of a problem.
+
+    The pooled slot has the parameters of a typical prompt. Its votes are averaged over the effects that each of its
+    prompts may have.
+
+    Parameters
+    ----------
+    groups : tuple of Group
+        The groups, L or L - 1 of them.
+    cell : Group, optional
+        The cell effect, which is integrated out.
+    shaft : int
+        Number of shared parameters S.
+    shape : (int, int)
+        Shape (J, W) of the slots' parameters.
+    shared : int
+        Index of the pooled slot, or -1.
+    replies : ndarray of bool, shape (J, R), optional
+        Which reply effects exist.
+    again : ndarray of bool, shape (J, R), optional
+        Replies with two or more judgments, from which the SD is estimated.
+    """
 
     groups: tuple[Group, ...]
     cell: Group | None  # the cell effect of votes: integrated out, so it has no place in z or phi
@@ -67,11 +105,17 @@ class Effects:
 
     @property
     def learned(self) -> bool:
-        """Whether any SD is learned."""
+        """Return whether any SD is estimated."""
         return any(group.learned for group in self._every())
 
     def as_given(self) -> Effects:
-        """The same effects with their SDs as given."""
+        """Return the same effects with fixed SDs.
+
+        Returns
+        -------
+        Effects
+            The effects with `learned` False everywhere.
+        """
         fixed = tuple(replace(group, learned=False) for group in self.groups)
         return replace(self, groups=fixed, cell=replace(self.cell, learned=False) if self.cell else None)
 
@@ -79,25 +123,62 @@ class Effects:
         return [*self.groups, *([self.cell] if self.cell else [])]
 
     def start(self) -> FloatArray:
-        """log SDs as given, one for each group and last the cell effect's if there is one."""
+        """Return the given log SDs.
+
+        Returns
+        -------
+        ndarray of float, shape (L,)
+            One per group; the cell effect's is last.
+        """
         return np.log([max(group.sd, LEAST) for group in self._every()])
 
     def resumed(self, log_sd: FloatArray) -> FloatArray:
-        """The log SDs of an earlier fit where they are learned, and as given where they are not."""
+        """Return the log SDs in which a fit starts after an earlier one.
+
+        Parameters
+        ----------
+        log_sd : ndarray of float, shape (L,)
+            Log SDs of the earlier fit.
+
+        Returns
+        -------
+        ndarray of float, shape (L,)
+            Those of the earlier fit where they are estimated, and the given ones elsewhere.
+        """
         start = self.start()
         start[self.learnable] = log_sd[self.learnable]
         return self.within(start)
 
     def before_replies(self) -> FloatArray:
-        """As `start`, but with next to no effects of replies: a joint mode would set them to what suits the votes best,
-        and be far from the average."""
+        """Return the log SDs for the joint mode, with almost no reply effects.
+
+        Attributes
+        ----------
+        joint mode would overfit the reply effects, far from their expectation.
+
+        Returns
+        -------
+        ndarray of float, shape (L,)
+            The log SDs.
+        """
         log_sd = self.start()
         if self.replies is not None:
             log_sd[self._of_replies] = np.log(LEAST)
         return log_sd
 
     def precision(self, log_sd: FloatArray) -> Precision:
-        """The prior's, at these log SDs."""
+        """Return the prior precision.
+
+        Parameters
+        ----------
+        log_sd : ndarray of float, shape (L,)
+            The log SDs.
+
+        Returns
+        -------
+        Precision
+            Diagonal precisions of all effects.
+        """
         z, phi = np.ones(self.shaft), np.ones(self.shape)
         for group, value in zip(self.groups, np.exp(-2.0 * log_sd), strict=False):
             if group.z is not None:
@@ -114,20 +195,65 @@ class Effects:
         return any(part.start <= column < part.stop for part in named)
 
     def cell_sd(self, log_sd: FloatArray) -> float:
-        """SD of the cell effect on the logit scale; 0 without one."""
+        """Return the SD of the cell effect.
+
+        Parameters
+        ----------
+        log_sd : ndarray of float, shape (L,)
+            The log SDs.
+
+        Returns
+        -------
+        float
+            SD in logits; 0 without a cell effect.
+        """
         return float(np.exp(log_sd[-1])) if self.cell else 0.0
 
     def reply_sd(self, log_sd: FloatArray) -> float:
-        """SD of the replies' effects; 0 without them."""
+        """Return the SD of the reply effects.
+
+        Parameters
+        ----------
+        log_sd : ndarray of float, shape (L,)
+            The log SDs.
+
+        Returns
+        -------
+        float
+            SD in units of ability; 0 without reply effects.
+        """
         return float(np.exp(log_sd[self._of_replies])) if self.replies is not None else 0.0
 
     def slope_sd(self, log_sd: FloatArray) -> float:
-        """SD of the log discriminations."""
+        """Return the SD of the log discriminations.
+
+        Parameters
+        ----------
+        log_sd : ndarray of float, shape (L,)
+            The log SDs.
+
+        Returns
+        -------
+        float
+            The SD.
+        """
         return float(np.exp(log_sd[[group.name for group in self.groups].index("log_discrimination")]))
 
     def trust(self, precision: FloatArray) -> FloatArray:
-        """(J, W) how far variances at the mean are believed (`learning`), where the prior's precision is this: of
-        replies the less, the wider their effects."""
+        """Return the weights of variances at the mean in variance estimation.
+
+        Wide reply effects have small weights; see docs/variance-estimation.md.
+
+        Parameters
+        ----------
+        precision : ndarray of float, shape (J, W)
+            Prior precision of the slots' parameters.
+
+        Returns
+        -------
+        ndarray of float, shape (J, W)
+            Weights.
+        """
         trust = np.ones_like(precision)
         if self.replies is not None:
             given = self.groups[self._of_replies]
@@ -137,12 +263,39 @@ class Effects:
         return trust
 
     def pooled_sd(self, log_sd: FloatArray) -> float:
-        """SD of the cell effect of pooled prompts: each was seen in a single cell, whose replies met nobody else."""
+        """Return the SD of the cell effect of pooled prompts.
+
+        Each of them has a single cell, whose replies have no other votes.
+
+        Parameters
+        ----------
+        log_sd : ndarray of float, shape (L,)
+            The log SDs.
+
+        Returns
+        -------
+        float
+            SD in logits.
+        """
         return float(np.sqrt(self.cell_sd(log_sd) ** 2 + 2.0 * self.reply_sd(log_sd) ** 2))
 
     def shared_out(self, log_sd: FloatArray, own: FloatArray, pooled: FloatArray) -> FloatArray:
-        """(2, 2) sums by the log SDs of the cell effect and of replies, from those by the cell effect's (2,): of the
-        slots of their own, and of the pooled one by `pooled_sd`."""
+        """Return the score sums by the log SDs of the cell effect and of the replies.
+
+        The pooled slot's cell variance is a sum of both variances (`pooled_sd`).
+
+        Parameters
+        ----------
+        log_sd : ndarray of float, shape (L,)
+            The log SDs.
+        own, pooled : ndarray of float, shape (2,)
+            Sums by the cell effect's log SD, over slots with own parameters and over the pooled slot.
+
+        Returns
+        -------
+        ndarray of float, shape (2, 2)
+            Sums by each of the two log SDs.
+        """
         cell, whole = self.cell_sd(log_sd), self.pooled_sd(log_sd)
         share = (cell / whole) ** 2 if whole else 1.0
         shares = np.array([[share, share**2], [1.0 - share, (1.0 - share) ** 2]])
@@ -156,21 +309,49 @@ class Effects:
 
     @property
     def learnable(self) -> list[int]:
-        """Which log SDs are learned."""
+        """Return the indices of the estimated log SDs."""
         return [index for index, group in enumerate(self._every()) if group.learned]
 
     def is_cell(self, index: int) -> bool:
-        """Whether a log SD is the cell effect's."""
+        """Return whether a log SD belongs to the cell effect.
+
+        Parameters
+        ----------
+        index : int
+            Index of the log SD.
+
+        Returns
+        -------
+        bool
+            True for the cell effect.
+        """
         return index == len(self.groups)
 
     def scores(
         self, log_sd: FloatArray, point: Point, z_variance: FloatArray, phi_variance: FloatArray, sums: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Score (L,) of every log SD, its prior included, and how steeply it falls; 0 and 1 of those as given.
+        """Return the score of each log SD, and the rate at which it decreases.
 
-        From means, variances (S,), (J, W) and the sums (2, 2) of `shared_out`: the votes' scores by log SD, and the
-        sums of squares of that. The score of a group falls by 2 sum m^2 / s^2 where the data determine its effects, and
-        by about twice its own size where they hardly do.
+        The score of a group decreases by 2 sum m^2 / s^2 where the data determine its effects, and by about twice its
+        own size where they hardly do.
+
+        Parameters
+        ----------
+        log_sd : ndarray of float, shape (L,)
+            The log SDs.
+        point : Point
+            Means of the parameters.
+        z_variance : ndarray of float, shape (S,)
+            Variances of the shared parameters.
+        phi_variance : ndarray of float, shape (J, W)
+            Variances of the slots' parameters.
+        sums : ndarray of float, shape (2, 2)
+            Scores of the votes, and their sums of squares, from `shared_out`.
+
+        Returns
+        -------
+        tuple of ndarray of float, shape (L,)
+            Scores with their priors, and rates; 0 and 1 for fixed SDs.
         """
         score, slope = np.zeros_like(log_sd), np.ones_like(log_sd)
         for index in self.learnable:
@@ -192,7 +373,24 @@ class Effects:
         return score, slope
 
     def own_slope(self, index: int, log_sd: FloatArray, point: Point, variance: Point) -> float:
-        """How steeply a group's score falls by its log SD while the means stand still and the variances follow."""
+        """Return the rate at which a group's score decreases with its log SD, for fixed means.
+
+        Parameters
+        ----------
+        index : int
+            Index of the log SD.
+        log_sd : ndarray of float, shape (L,)
+            The log SDs.
+        point : Point
+            Means of the parameters.
+        variance : Point
+            Variances of the parameters.
+
+        Returns
+        -------
+        float
+            The rate; the variances follow the SD.
+        """
         group, s2 = self._every()[index], np.exp(2.0 * log_sd[index])
         m, v = self._members(group, point, variance)
         open_ = v / s2  # the share of each effect that the data leave open
@@ -200,7 +398,20 @@ class Effects:
         return float(2.0 * (m @ m) / s2 + 2.0 * told + group.width**-2.0)
 
     def reads(self, index: int, pull: Point) -> Point:
-        """By how much a group's score changes as the means do: its `pull`, of what its SD is learned from."""
+        """Return the derivative of a group's score with respect to the means.
+
+        Parameters
+        ----------
+        index : int
+            Index of the log SD.
+        pull : Point
+            The result of `pull`.
+
+        Returns
+        -------
+        Point
+            The derivative, without effects that do not inform the SD.
+        """
         group, phi = self._every()[index], pull.phi.copy()
         if group.name == "reply":
             assert self.again is not None  # noqa: S101 - told with the replies
@@ -213,7 +424,22 @@ class Effects:
         return Point(pull.z, phi)
 
     def pull(self, index: int, log_sd: FloatArray, point: Point) -> Point:
-        """By how much the log posterior's gradient changes as a group's log SD does: its prior lets go of the means."""
+        """Return the derivative of the log posterior's gradient with respect to a log SD.
+
+        Parameters
+        ----------
+        index : int
+            Index of the log SD.
+        log_sd : ndarray of float, shape (L,)
+            The log SDs.
+        point : Point
+            Means of the parameters.
+
+        Returns
+        -------
+        Point
+            The derivative: a wider prior pulls the means less.
+        """
         group, z, phi = self._every()[index], np.zeros_like(point.z), np.zeros_like(point.phi)
         let_go = 2.0 * np.exp(-2.0 * log_sd[index])
         if group.z is not None:
@@ -224,26 +450,76 @@ class Effects:
         return Point(z, phi)
 
     def moved(self, log_sd: FloatArray, step: FloatArray, farthest: float) -> FloatArray:
-        """The log SDs after a step, none of them moved by more than `farthest`."""
+        """Return the log SDs after a step.
+
+        Parameters
+        ----------
+        log_sd, step : ndarray of float, shape (L,)
+            Log SDs and step.
+        farthest : float
+            Largest change of a log SD.
+
+        Returns
+        -------
+        ndarray of float, shape (L,)
+            The log SDs within their limits.
+        """
         new = log_sd.copy()
         for index in self.learnable:
             new[index] += np.clip(step[index], -farthest, farthest)
         return self.within(new)
 
     def within(self, log_sd: FloatArray) -> FloatArray:
-        """The log SDs, those that are learned between their limits."""
+        """Return the log SDs, limited to their ranges where they are estimated.
+
+        Parameters
+        ----------
+        log_sd : ndarray of float, shape (L,)
+            The log SDs.
+
+        Returns
+        -------
+        ndarray of float, shape (L,)
+            The limited log SDs.
+        """
         new = log_sd.copy()
         for index in self.learnable:
             new[index] = np.clip(new[index], *self.limits(index))
         return new
 
     def stands(self, index: int, log_sd: FloatArray, score: float) -> bool:
-        """Whether a log SD stands at a limit beyond which its score would take it."""
+        """Return whether a log SD is at a limit that its score would exceed.
+
+        Parameters
+        ----------
+        index : int
+            Index of the log SD.
+        log_sd : ndarray of float, shape (L,)
+            The log SDs.
+        score : float
+            The score of the log SD.
+
+        Returns
+        -------
+        bool
+            True at an active limit.
+        """
         least, most = self.limits(index)
         return bool((score > 0.0 and log_sd[index] >= most) or (score < 0.0 and log_sd[index] <= least))
 
     def limits(self, index: int) -> tuple[float, float]:
-        """The least and the largest log SD that a group may have."""
+        """Return the range of a log SD.
+
+        Parameters
+        ----------
+        index : int
+            Index of the log SD.
+
+        Returns
+        -------
+        (float, float)
+            Least and largest value.
+        """
         group = self._every()[index]
         return float(np.log(LEAST)), float(np.log(group.most * group.sd))
 

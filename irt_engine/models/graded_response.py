@@ -25,7 +25,17 @@ _LARGEST_GAP = 700.0  # e^700 is still finite
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EdgeTerms:
-    """Per cell, in terms of x: score (n, 6), expected information as diagonal (n, 6) and off-diagonal (n, 5)."""
+    """Store the score and the expected information with respect to the edges x.
+
+    Parameters
+    ----------
+    score : ndarray of float, shape (n, 6)
+        Score.
+    diagonal : ndarray of float, shape (n, 6)
+        Diagonal of the tridiagonal information.
+    off : ndarray of float, shape (n, 5)
+        Its off-diagonal.
+    """
 
     score: FloatArray
     diagonal: FloatArray
@@ -33,7 +43,20 @@ class EdgeTerms:
 
 
 def edges(theta: FloatArray, alpha: FloatArray, thresholds: FloatArray) -> FloatArray:
-    """x (..., 6) from theta (...,), alpha (...,), thresholds (..., 6)."""
+    """Return the edges x_c = alpha (theta - b_c).
+
+    Parameters
+    ----------
+    theta, alpha : ndarray of float, shape (...,)
+        Ability differences and discriminations.
+    thresholds : ndarray of float, shape (..., 6)
+        Thresholds b.
+
+    Returns
+    -------
+    ndarray of float, shape (..., 6)
+        Edges, in logits.
+    """
     x: FloatArray = alpha[..., None] * (theta[..., None] - thresholds)
     return x
 
@@ -45,7 +68,20 @@ def _bounded(x: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def category_probabilities(theta: FloatArray, alpha: FloatArray, thresholds: FloatArray) -> FloatArray:
-    """P(u = k - 3) for k = 0..6, shape (..., 7); thresholds (..., 6) increase along the last axis."""
+    """Return P(u = k - 3) for k = 0..6.
+
+    Parameters
+    ----------
+    theta, alpha : ndarray of float, shape (...,)
+        Ability differences and discriminations.
+    thresholds : ndarray of float, shape (..., 6)
+        Ascending thresholds.
+
+    Returns
+    -------
+    ndarray of float, shape (..., 7)
+        Probabilities.
+    """
     x, rise = _bounded(edges(theta, alpha, thresholds))
     inner = expit(x[..., :-1]) * expit(-x[..., 1:]) * rise
     p = np.concatenate([expit(-x[..., :1]), inner, expit(x[..., -1:])], axis=-1)
@@ -54,7 +90,20 @@ def category_probabilities(theta: FloatArray, alpha: FloatArray, thresholds: Flo
 
 
 def log_likelihood(x: FloatArray, category: IntArray) -> FloatArray:
-    """log P of the observed category, (n,), from x (n, 6); exact wherever x is finite."""
+    """Return the log probability of the observed categories.
+
+    Parameters
+    ----------
+    x : ndarray of float, shape (n, 6)
+        Edges; the result is exact wherever they are finite.
+    category : ndarray of int, shape (n,)
+        Observed categories 0..6.
+
+    Returns
+    -------
+    ndarray of float, shape (n,)
+        Log probabilities.
+    """
     rows = np.arange(len(category))
     left, right = np.maximum(category - 1, 0), np.minimum(category, EDGES - 1)
     up = np.where(category > 0, log_expit(x[rows, left]), 0.0)
@@ -80,10 +129,22 @@ def _ratios(x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
 
 
 def edge_terms(x: FloatArray, category: IntArray) -> EdgeTerms:
-    """Score of the observed category and expected information, both with respect to x (n, 6).
+    """Return the score of the observed category and the expected information, with respect to the edges.
 
-    Edge c enters only the categories c and c + 1, so the information is tridiagonal:
-    T_cc = f_c^2 (1 / P_c + 1 / P_{c+1}),  T_{c,c+1} = - f_c f_{c+1} / P_{c+1}.
+    Edge c occurs in categories c and c + 1 only, so that the information is tridiagonal: T_cc = f_c^2 (1 / P_c + 1 /
+    P_{c+1}) and T_{c,c+1} = -f_c f_{c+1} / P_{c+1}.
+
+    Parameters
+    ----------
+    x : ndarray of float, shape (n, 6)
+        Edges.
+    category : ndarray of int, shape (n,)
+        Observed categories.
+
+    Returns
+    -------
+    EdgeTerms
+        Score and information.
     """
     f, above, below = _ratios(x)
     score = np.zeros_like(x)
@@ -96,11 +157,19 @@ def edge_terms(x: FloatArray, category: IntArray) -> EdgeTerms:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ObservedTerms:
-    """Derivatives of log P_k = log F(left) + log F(-right) + log(1 - e^-gap) for the observed category k, (n,) each.
+    """Store the derivatives of log P_k = log F(left) + log F(-right) + log(1 - e^-gap) for the observed categories.
 
-    left, right (n,) are the edges of the category; an outermost category has only one, the other's terms are 0.
-    slope_* is the first derivative in left, right and gap = left - right taken apart, bend_* minus the second: never
-    negative, because log P is concave in x.
+    gap = left - right counts as a third variable. The second derivatives have a minus sign; they are not negative,
+    because log P is concave in x.
+
+    Parameters
+    ----------
+    left, right : ndarray of int, shape (n,)
+        Edges of the category. An outermost category has one edge; the terms of the other are 0.
+    slope_left, slope_right, slope_gap : ndarray of float, shape (n,)
+        First derivatives.
+    bend_left, bend_right, bend_gap : ndarray of float, shape (n,)
+        Second derivatives with a minus sign.
     """
 
     left: IntArray
@@ -114,7 +183,20 @@ class ObservedTerms:
 
 
 def observed_terms(x: FloatArray, category: IntArray) -> ObservedTerms:
-    """What the observed category (n,) says about the edges x (n, 6), to second order."""
+    """Return the first and second derivatives of the log probability of the observed categories.
+
+    Parameters
+    ----------
+    x : ndarray of float, shape (n, 6)
+        Edges.
+    category : ndarray of int, shape (n,)
+        Observed categories.
+
+    Returns
+    -------
+    ObservedTerms
+        The derivatives.
+    """
     rows = np.arange(len(category))
     left, right = np.maximum(category - 1, 0), np.minimum(category, EDGES - 1)
     has_left, has_right = category > 0, category < CATEGORIES - 1
@@ -135,7 +217,25 @@ def observed_terms(x: FloatArray, category: IntArray) -> ObservedTerms:
 
 
 def item_information(theta: FloatArray, alpha: FloatArray, thresholds: FloatArray) -> FloatArray:
-    """Fisher information about theta, I = sum_k (dP_k / dtheta)^2 / P_k, shape (...,)  (Samejima 1969)."""
+    """Return the Fisher information about theta, I = sum_k (dP_k / dtheta)^2 / P_k.
+
+    Parameters
+    ----------
+    theta, alpha : ndarray of float, shape (...,)
+        Ability differences and discriminations.
+    thresholds : ndarray of float, shape (..., E)
+        Ascending thresholds.
+
+    Returns
+    -------
+    ndarray of float, shape (...,)
+        Information.
+
+    References
+    ----------
+    F. Samejima (1969), Estimation of latent ability using a response pattern of graded scores, Psychometrika Monograph
+    17.
+    """
     f, above, below = _ratios(edges(theta, alpha, thresholds))
     total = (f * (above + below)).sum(axis=-1) - 2.0 * (f[..., 1:] * above[..., :-1]).sum(axis=-1)
     information: FloatArray = alpha**2 * np.maximum(total, 0.0)

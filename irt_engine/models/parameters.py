@@ -9,18 +9,48 @@ from irt_engine.arrays import FloatArray
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Point:
-    """A value of all parameters: z (S,), phi (J, W), its log gaps as deviations from the common ones."""
+    """Store values of all parameters.
+
+    Parameters
+    ----------
+    z : ndarray of float, shape (S,)
+        Shared parameters.
+    phi : ndarray of float, shape (J, W)
+        Parameters of the slots; log gaps are deviations from the common ones.
+    """
 
     z: FloatArray
     phi: FloatArray
 
     def moved(self, step: Point, length: float) -> Point:
+        """Return the point after a step.
+
+        Parameters
+        ----------
+        step : Point
+            The step.
+        length : float
+            Multiple of the step.
+
+        Returns
+        -------
+        Point
+            point + length * step.
+        """
         return Point(self.z + length * step.z, self.phi + length * step.phi)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Precision:
-    """Prior precisions, diagonal: of z (S,) and of phi (J, W). Prior means are 0."""
+    """Store diagonal prior precisions; prior means are 0.
+
+    Parameters
+    ----------
+    z : ndarray of float, shape (S,)
+        Of the shared parameters.
+    phi : ndarray of float, shape (J, W)
+        Of the slots' parameters.
+    """
 
     z: FloatArray
     phi: FloatArray
@@ -28,9 +58,18 @@ class Precision:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Information:
-    """What the cells say: i_theta (n,), cross (n, P) = theta x phi, i_phi (J, P, P) summed by slot.
+    """Store the information of the cells.
 
-    P are the prompts' own parameters: what is said about replies follows from i_theta and cross.
+    Only the prompts' own P parameters are stored; the blocks of replies follow from i_theta and cross.
+
+    Parameters
+    ----------
+    i_theta : ndarray of float, shape (n,)
+        Of theta, per cell.
+    cross : ndarray of float, shape (n, P)
+        Between theta and the slot's parameters, per cell.
+    i_phi : ndarray of float, shape (J, P, P)
+        Of the slots' parameters, summed over cells.
     """
 
     i_theta: FloatArray
@@ -38,7 +77,31 @@ class Information:
     i_phi: FloatArray
 
     def plus(self, other: Information) -> Information:
+        """Return the sum of two informations.
+
+        Parameters
+        ----------
+        other : Information
+            Information of the same cells.
+
+        Returns
+        -------
+        Information
+            The sum.
+        """
         return Information(self.i_theta + other.i_theta, self.cross + other.cross, self.i_phi + other.i_phi)
 
     def minus(self, other: Information) -> Information:
+        """Return the difference of two informations.
+
+        Parameters
+        ----------
+        other : Information
+            Information of the same cells.
+
+        Returns
+        -------
+        Information
+            The difference.
+        """
         return Information(self.i_theta - other.i_theta, self.cross - other.cross, self.i_phi - other.i_phi)

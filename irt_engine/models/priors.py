@@ -16,7 +16,42 @@ from irt_engine.models.logit_units import unit_of
 
 @dataclass(frozen=True, slots=True)
 class Priors:
-    """Prior standard deviations; pair_sd and reply_sd may be 0. Raises InvalidResponses unless positive and finite."""
+    """Store prior standard deviations.
+
+    Parameters
+    ----------
+    theta_sd : float
+        Of theta (model pair), in logits.
+    ability_sd : float
+        Of abilities, in logits.
+    log_discrimination_sd : float
+        Of log discriminations.
+    location_sd : float
+        Of the prompts' locations (model pair), in units of ability.
+    log_gap_sd : float
+        Of the prompts' log gaps between thresholds.
+    common_log_gap_sd : float
+        Of the common log gaps.
+    side_sd : float
+        Of the side effect, in units of ability.
+    pair_sd : float
+        Of pair effects, in units of ability; 0 removes them.
+    reply_sd : float
+        Of reply effects, in units of ability; 0 removes them.
+    cell_sd : float
+        Of the cell effect (form vote), in logits.
+    tier_sd : float
+        Of the effects of a tier on log discriminations.
+    shared_width : float
+        SD of the priors of the log SDs of cell and reply effects.
+    learn : bool
+        Whether the SDs of the effects are estimated.
+
+    Raises
+    ------
+    InvalidResponses
+        If an SD is not positive and finite.
+    """
 
     # A comparison of a person with a poor chatbot lies near 3 in the published analyses: 2 lets it stand there with
     # little shrinkage, and still keeps an all-wins comparison finite.
@@ -54,12 +89,12 @@ class Priors:
 
     @property
     def fresh(self) -> float:
-        """As `Scales.fresh`, of a board before its first fit."""
+        """Return the prior SD of all effects that a vote on two new replies has; see `Scales.fresh`."""
         return math.sqrt(self.cell_sd**2 + 2.0 * self.reply_sd**2)
 
     @property
     def unit(self) -> float:
-        """As `Scales.unit` of a board in marginal logits, before its first fit."""
+        """Return the unit of a board in marginal logits before its first fit; see `Scales.unit`."""
         return unit_of(self.fresh)
 
     def __post_init__(self) -> None:

@@ -23,7 +23,19 @@ MOST_WORK = 10**9  # multiplications of a round: a tenth of a second. A board th
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReplyColumns:
-    """R columns of J slots, and where n cells are among them."""
+    """Store the columns of reply effects in J slots, and the place of n cells among them.
+
+    Parameters
+    ----------
+    own : ndarray of int, shape (n, 2)
+        Columns 0..R - 1 of each cell's two replies, low then high; -1 in the pooled slot.
+    chatbot : ndarray of int, shape (J, R)
+        Chatbot of each column; -1 for an unused one.
+    slot : ndarray of int, shape (n,)
+        Slot of each cell.
+    again : ndarray of bool, shape (J, R)
+        Whether the reply was judged twice or more.
+    """
 
     own: IntArray  # (n, 2) columns, 0..R - 1, of each cell's two replies, low then high; -1 in the shared slot
     chatbot: IntArray  # (J, R) whose reply a column is; -1 in an idle one
@@ -32,23 +44,45 @@ class ReplyColumns:
 
     @property
     def most(self) -> int:
-        """R."""
+        """Return the number of columns, R."""
         return int(self.chatbot.shape[1])
 
     @property
     def there(self) -> BoolArray:
-        """(J, R) whether a column is a reply's."""
+        """Return which columns (J, R) are used."""
         there: BoolArray = self.chatbot >= 0
         return there
 
     def theta(self, effects: FloatArray) -> FloatArray:
-        """(n,) what effects (J, R) put on the cells' theta."""
+        """Return the part of theta that comes from reply effects.
+
+        Parameters
+        ----------
+        effects : ndarray of float, shape (J, R)
+            Effects.
+
+        Returns
+        -------
+        ndarray of float, shape (n,)
+            Effect of high minus effect of low.
+        """
         low, high = self.own.T
         difference: FloatArray = np.where(low >= 0, effects[self.slot, high] - effects[self.slot, low], 0.0)
         return difference
 
     def gathered(self, of_cells: FloatArray) -> FloatArray:
-        """(J, R) what numbers of the cells (n,) put on the effects together: the transpose of `theta`."""
+        """Return the sums of cell values by reply: the transpose of `theta`.
+
+        Parameters
+        ----------
+        of_cells : ndarray of float, shape (n,)
+            Values of the cells.
+
+        Returns
+        -------
+        ndarray of float, shape (J, R)
+            Sums.
+        """
         there = self.own[:, 0] >= 0
         place = (self.slot[there, None] * self.most + self.own[there]).ravel()
         signed = np.stack([-of_cells[there], of_cells[there]], axis=1).ravel()
@@ -56,7 +90,22 @@ class ReplyColumns:
         return np.asarray(total, dtype=np.float64).reshape(self.chatbot.shape)
 
     def by_chatbot(self, of_columns: FloatArray, chatbots: int, of_others: float) -> FloatArray:
-        """(J, M) from (J, R); `of_others` where a chatbot's reply was not met."""
+        """Return values of the columns by chatbot.
+
+        Parameters
+        ----------
+        of_columns : ndarray of float, shape (J, R)
+            Values.
+        chatbots : int
+            Number of chatbots M.
+        of_others : float
+            Value of replies without votes.
+
+        Returns
+        -------
+        ndarray of float, shape (J, M)
+            Values by chatbot.
+        """
         of_all = np.full((len(self.chatbot), chatbots), of_others)
         slot, column = np.nonzero(self.there)
         of_all[slot, self.chatbot[slot, column]] = of_columns[slot, column]
@@ -64,7 +113,22 @@ class ReplyColumns:
 
 
 def most_replies(cells: Cells, comparisons: Comparisons, chatbots: int) -> int:
-    """R of `replies_of`: the most replies that a slot of its own compares. It is had much sooner than they are."""
+    """Return the largest number of replies in a slot, without building the columns.
+
+    Parameters
+    ----------
+    cells : Cells
+        The cells.
+    comparisons : Comparisons
+        Their comparisons.
+    chatbots : int
+        Number of chatbots.
+
+    Returns
+    -------
+    int
+        R of `replies_of`.
+    """
     own = cells.slot != cells.shared
     both = np.stack([comparisons.low, comparisons.high], axis=1)[cells.comparison[own]]
     code, _ = numbered((cells.slot[own, None] * chatbots + both).ravel(), cells.slots * chatbots)
@@ -72,7 +136,22 @@ def most_replies(cells: Cells, comparisons: Comparisons, chatbots: int) -> int:
 
 
 def replies_of(cells: Cells, comparisons: Comparisons, chatbots: int) -> ReplyColumns:
-    """The replies that n cells of a board compare. A prompt of the shared slot has none of its own."""
+    """Return the columns of the replies in the cells of a board.
+
+    Parameters
+    ----------
+    cells : Cells
+        The cells; those of the pooled slot have no reply effects.
+    comparisons : Comparisons
+        Their comparisons.
+    chatbots : int
+        Number of chatbots.
+
+    Returns
+    -------
+    ReplyColumns
+        The columns.
+    """
     both = np.stack([comparisons.low, comparisons.high], axis=1)[cells.comparison]
     alone = cells.slot == cells.shared
     code, index = numbered((cells.slot[~alone, None] * chatbots + both[~alone]).ravel(), cells.slots * chatbots)

@@ -24,7 +24,19 @@ def _exp(log: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PromptModel:
-    """One shape of thresholds. `spread` (E, G) says how the G gaps add up to the thresholds."""
+    """Describe the parameters of a prompt and its thresholds.
+
+    Parameters
+    ----------
+    name : str
+        Name of the model.
+    located : bool
+        Whether a prompt has a location.
+    spread : ndarray of float, shape (E, G)
+        Weights with which the G gaps add up to the thresholds.
+    tiers : int
+        Number of tier effects T.
+    """
 
     name: str
     located: bool
@@ -33,26 +45,37 @@ class PromptModel:
 
     @property
     def gaps(self) -> int:
-        """G, the number of log gaps."""
+        """Return the number of log gaps, G."""
         return int(self.spread.shape[1])
 
     @property
     def first_gap(self) -> int:
-        """Where the log gaps begin in phi."""
+        """Return the index of the first log gap in phi."""
         return 1 + self.tiers + int(self.located)
 
     @property
     def location(self) -> slice:
-        """Where the location is in phi: nowhere without one."""
+        """Return the place of the location in phi; it is empty without one."""
         return slice(1 + self.tiers, self.first_gap)
 
     @property
     def size(self) -> int:
-        """P, the length of phi."""
+        """Return the number of parameters, P."""
         return self.first_gap + self.gaps
 
     def thresholds(self, phi: FloatArray) -> FloatArray:
-        """(n, P) -> (n, E), increasing along the last axis."""
+        """Return the thresholds.
+
+        Parameters
+        ----------
+        phi : ndarray of float, shape (n, P)
+            Parameters.
+
+        Returns
+        -------
+        ndarray of float, shape (n, E)
+            Ascending thresholds.
+        """
         b: FloatArray = _exp(phi[:, self.first_gap :]) @ self.spread.T
         if self.located:
             b += phi[:, self.location]
@@ -90,7 +113,20 @@ MIRRORED_VOTE = _tie(located=False)
 
 
 def prompt_model(model: str, form: str) -> PromptModel:
-    """The thresholds of model pair or board under observation form net or vote."""
+    """Return the prompt parameters of a model and form.
+
+    Parameters
+    ----------
+    model : {"pair", "board"}
+        The model.
+    form : {"net", "vote"}
+        The form.
+
+    Returns
+    -------
+    PromptModel
+        The description.
+    """
     if form == "vote":
         return FREE_VOTE if model == "pair" else MIRRORED_VOTE
     return FREE if model == "pair" else MIRRORED

@@ -20,7 +20,19 @@ from irt_engine.arrays import FloatArray, IntArray
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TierParts:
-    """K parts of J slots; every slot has one at least, which may be without cells."""
+    """Store the division of J slots into K parts with equal tiers.
+
+    Every slot has at least one part, which may have no cells.
+
+    Parameters
+    ----------
+    starts : ndarray of int, shape (K + 1,)
+        First cell of each part.
+    first : ndarray of int, shape (J + 1,)
+        First part of each slot.
+    share : ndarray of float, shape (K, T)
+        Weights of the tier effects; each row sums to 1.
+    """
 
     starts: IntArray  # (K + 1,) where each part's cells begin
     first: IntArray  # (J + 1,) where each slot's parts begin
@@ -28,35 +40,105 @@ class TierParts:
 
     @property
     def tiers(self) -> int:
-        """T."""
+        """Return the number of tiers, T."""
         return int(self.share.shape[1])
 
     def of(self, slots: slice) -> slice:
-        """The parts of consecutive slots."""
+        """Return the parts of consecutive slots.
+
+        Parameters
+        ----------
+        slots : slice
+            The slots.
+
+        Returns
+        -------
+        slice
+            The parts.
+        """
         return slice(int(self.first[slots.start]), int(self.first[slots.stop]))
 
     def phi(self, of_slots: FloatArray) -> FloatArray:
-        """L: (J, P + T) -> (K, P)."""
+        """Return the parameters of the parts: the linear map L.
+
+        Parameters
+        ----------
+        of_slots : ndarray of float, shape (J, P + T)
+            Parameters of the slots.
+
+        Returns
+        -------
+        ndarray of float, shape (K, P)
+            Parameters of the parts.
+        """
         return self._down(of_slots[self._slot(slice(0, len(self.first) - 1))], self.share)
 
     def covariances(self, slots: slice, with_shaft: FloatArray, own: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Of the parts of some slots: with the shaft (parts, P, S), and their own (parts, P, P), from the slots'."""
+        """Return the covariances of the parts of some slots.
+
+        Parameters
+        ----------
+        slots : slice
+            The slots.
+        with_shaft : ndarray of float, shape (slots, P + T, S)
+            Covariances of the slots with the shared parameters.
+        own : ndarray of float, shape (slots, P + T, P + T)
+            Covariances of the slots.
+
+        Returns
+        -------
+        tuple of ndarray of float, shapes (parts, P, S) and (parts, P, P)
+            Covariances of the parts.
+        """
         slot, share = self._slot(slots) - slots.start, self.share[self.of(slots)]
         half = self._down(own.swapaxes(1, 2)[slot].swapaxes(1, 2), share)
         both = self._down(half.swapaxes(1, 2), share)
         return np.ascontiguousarray(self._down(with_shaft[slot], share)), np.ascontiguousarray(both)
 
     def gradient(self, of_parts: FloatArray) -> FloatArray:
-        """L': (K, P) -> (J, P + T)."""
+        """Return the gradient by slot: the transpose L'.
+
+        Parameters
+        ----------
+        of_parts : ndarray of float, shape (K, P)
+            Gradients of the parts.
+
+        Returns
+        -------
+        ndarray of float, shape (J, P + T)
+            Gradients of the slots.
+        """
         total: FloatArray = np.add.reduceat(_up(of_parts, self.share), self.first[:-1])
         return total
 
     def cross(self, of_cells: FloatArray) -> FloatArray:
-        """theta x phi of the cells, (n, P) -> (n, P + T)."""
+        """Return the information between theta and the slots' parameters.
+
+        Parameters
+        ----------
+        of_cells : ndarray of float, shape (n, P)
+            Information with the parts' parameters.
+
+        Returns
+        -------
+        ndarray of float, shape (n, P + T)
+            Information with the slots' parameters.
+        """
         return _up(of_cells, np.repeat(self.share, np.diff(self.starts), axis=0))
 
     def information(self, of_parts: FloatArray) -> FloatArray:
-        """L' I L: (K, P, P) -> (J, P + T, P + T)."""
+        """Return the information of the slots, L' I L.
+
+        Parameters
+        ----------
+        of_parts : ndarray of float, shape (K, P, P)
+            Information of the parts.
+
+        Returns
+        -------
+        ndarray of float, shape (J, P + T, P + T)
+            Information of the slots.
+        """
         half = _up(of_parts, self.share)
         total: FloatArray = np.add.reduceat(_up(half.swapaxes(1, 2), self.share), self.first[:-1])
         return total
@@ -79,9 +161,23 @@ def _up(narrow: FloatArray, share: FloatArray) -> FloatArray:
 
 
 def parts_of(slot: IntArray, slots: int, tiers: IntArray, count: int) -> tuple[IntArray, TierParts]:
-    """The order (n,) in which cells lie part by part, and the parts; tiers (n, 2), 0..count - 1, of each cell's two.
+    """Return the order of cells by part, and the parts.
 
-    `slot` (n,) is ascending, and so it stays.
+    Parameters
+    ----------
+    slot : ndarray of int, shape (n,)
+        Ascending slots of the cells.
+    slots : int
+        Number of slots J.
+    tiers : ndarray of int, shape (n, 2)
+        Tiers 0..count - 1 of each cell's chatbots.
+    count : int
+        Number of tiers.
+
+    Returns
+    -------
+    tuple of (ndarray of int, shape (n,), TierParts)
+        Order of the cells (slots stay ascending), and the parts.
     """
     low, high = np.sort(tiers, axis=1).T
     code = (slot * count + low) * count + high

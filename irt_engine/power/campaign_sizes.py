@@ -29,11 +29,24 @@ _ROUNDING = 1e-9  # a size that is whole but for floating point is not rounded u
 
 @dataclass(frozen=True, slots=True)
 class CampaignDesign:
-    """What is known of a campaign before its first vote.
+    """Describe a campaign before its first vote.
 
-    Each judgment goes to a pair and a prompt drawn at random, in blocks of `votes_per_cell` on the same replies; no
-    pair and prompt comes twice. A scheduler that chooses well needs fewer. Truths are drawn from `priors`, which are
-    also the fit's. Raises InvalidResponses.
+    Each judgment has a random pair and prompt, in blocks of `votes_per_cell` on the same replies. No pair and prompt
+    occurs twice. Adaptive plans need fewer judgments.
+
+    Parameters
+    ----------
+    chatbots, prompts : int
+        Numbers of chatbots and prompts.
+    votes_per_cell : int
+        Votes on the same replies.
+    priors : Priors
+        Prior SDs of the simulated parameters and of the fits.
+
+    Raises
+    ------
+    InvalidResponses
+        If a number is out of range.
     """
 
     chatbots: int
@@ -49,11 +62,24 @@ class CampaignDesign:
 
     @property
     def capacity(self) -> int:
-        """The most judgments that can be asked: `votes_per_cell` on every pair and prompt."""
+        """Return the largest number of judgments: `votes_per_cell` on every pair and prompt."""
         return self.votes_per_cell * (self.chatbots * (self.chatbots - 1) // 2 * self.prompts)
 
     def votes(self, judgments: int, rng: np.random.Generator) -> IntArray:
-        """(n, 3) the pair and the prompt of each judgment."""
+        """Return the pair and the prompt of each judgment.
+
+        Parameters
+        ----------
+        judgments : int
+            Number of judgments n.
+        rng : Generator
+            Source of random numbers.
+
+        Returns
+        -------
+        ndarray of int, shape (n, 3)
+            Rows (a, b, prompt).
+        """
         low, high = np.triu_indices(self.chatbots, 1)
         blocks = -(-judgments // self.votes_per_cell)
         pair, prompt = np.divmod(rng.choice(len(low) * self.prompts, blocks, replace=False), self.prompts)
@@ -62,28 +88,86 @@ class CampaignDesign:
 
 
 class Goal(Protocol):
-    """What a campaign is for. A fit succeeds, in each of its scores, where the score reaches the bar."""
+    """Describe the goal of a campaign. A fit succeeds in each score that reaches the bar."""
 
     @property
     def bar(self) -> float:
-        """The score that counts as success."""
+        """Return the least score of a success."""
 
     def guess(self, design: CampaignDesign) -> float:
-        """Judgments to start the search at."""
+        """Return the number of judgments at which the search starts.
+
+        Parameters
+        ----------
+        design : CampaignDesign
+            The campaign.
+
+        Returns
+        -------
+        float
+            Number of judgments.
+        """
 
     def truth(self, design: CampaignDesign, seed: int) -> Truth:
-        """Parameters to simulate from."""
+        """Return parameters to simulate from.
+
+        Parameters
+        ----------
+        design : CampaignDesign
+            The campaign.
+        seed : int
+            Seed of the draw.
+
+        Returns
+        -------
+        Truth
+            The parameters.
+        """
 
     def scores(self, posterior: Posterior, design: CampaignDesign) -> FloatArray:
-        """(s,) the same number for every fit."""
+        """Return the scores of a fit.
+
+        Parameters
+        ----------
+        posterior : Posterior
+            The fit.
+        design : CampaignDesign
+            The campaign.
+
+        Returns
+        -------
+        ndarray of float, shape (s,)
+            Equally many scores for every fit.
+        """
 
     def growth(self, scores: FloatArray, power: float, design: CampaignDesign) -> float:
-        """n needed / n at which `scores` (fits, s) were seen."""
+        """Return the number of judgments needed, relative to the simulated number.
+
+        Parameters
+        ----------
+        scores : ndarray of float, shape (fits, s)
+            Scores of simulated fits.
+        power : float
+            Probability of success.
+        design : CampaignDesign
+            The campaign.
+
+        Returns
+        -------
+        float
+            The ratio.
+        """
 
 
 @dataclass(frozen=True, slots=True)
 class PreciseOrder:
-    """Every difference between neighbours of the board, in its estimated order, has an SE <= `se`."""
+    """Require that all neighbours in the estimated order differ with a small standard error.
+
+    Parameters
+    ----------
+    se : float
+        Largest standard error of a difference, in logits.
+    """
 
     se: float
 
@@ -94,15 +178,15 @@ class PreciseOrder:
 
     @property
     def bar(self) -> float:
-        """A precision."""
+        """Return the required precision, 1 / se^2."""
         return self.se**-2
 
     def guess(self, design: CampaignDesign) -> float:
-        """Measured: about 10 M / se^2 where every pair is asked."""
+        """Return about 10 M / se^2, which was measured for campaigns that ask every pair."""
         return 10.0 * design.chatbots / self.se**2
 
     def truth(self, design: CampaignDesign, seed: int) -> Truth:
-        """Abilities from the prior."""
+        """Return abilities from the prior."""
         if self.bar <= _prior_precision(design):
             raise InvalidResponses(
                 f"an SE of {self.se} is what the prior has without any vote",
@@ -114,14 +198,14 @@ class PreciseOrder:
         )
 
     def scores(self, posterior: Posterior, design: CampaignDesign) -> FloatArray:
-        """(1,) precision of the least precise neighbours; neighbours without a path between them have the prior's."""
+        """Return the precision (1,) of the least precise neighbours; unconnected ones have the prior's."""
         order = np.argsort(posterior.ability, kind="stable")
         variance, linked = _variances(posterior, order[:-1], order[1:])
         worst = 1.0 / variance.max() if linked.all() else _prior_precision(design)
         return np.array([worst])
 
     def growth(self, scores: FloatArray, power: float, design: CampaignDesign) -> float:
-        """Precision is the prior's plus a part that grows as n does."""
+        """Return the ratio for a precision that consists of the prior's and a part proportional to n."""
         prior = _prior_precision(design)
         reached = float(np.quantile(scores, 1.0 - power)) - prior
         return (self.bar - prior) / reached if reached > 0.0 else math.inf
@@ -129,10 +213,17 @@ class PreciseOrder:
 
 @dataclass(frozen=True, slots=True)
 class GapFound:
-    """A true gap of `gap` is significant at two-sided level alpha, in the right direction.
+    """Require that a true gap is significant, in the right direction.
 
-    Half of the chatbots have a partner `gap` above them, at places drawn from the prior, so that the power is that of
-    an average place on the board. For a gap found among all pairs at once, give alpha divided by their number.
+    Half of the chatbots have a partner `gap` above them, at abilities from the prior. The power is therefore that of an
+    average place. For a gap among all pairs, divide alpha by their number.
+
+    Parameters
+    ----------
+    gap : float
+        The gap, in logits.
+    alpha : float
+        Two-sided level.
     """
 
     gap: float
@@ -146,15 +237,15 @@ class GapFound:
 
     @property
     def bar(self) -> float:
-        """A z value."""
+        """Return the critical z value."""
         return float(-ndtri(self.alpha / 2.0))
 
     def guess(self, design: CampaignDesign) -> float:
-        """Measured: the average difference has about 0.6 of the worst neighbours' variance."""
+        """Return a number that rests on measurements: an average difference has 0.6 of the worst variance."""
         return 6.0 * design.chatbots * ((self.bar + 0.84) / self.gap) ** 2
 
     def truth(self, design: CampaignDesign, seed: int) -> Truth:
-        """Chatbots 2i and 2i + 1 are |gap| apart."""
+        """Return abilities in which chatbots 2i and 2i + 1 differ by the gap."""
         truth = draw_truth(
             design.chatbots, design.prompts, seed=seed, priors=design.priors, reply_sd=design.priors.reply_sd
         )
@@ -165,14 +256,14 @@ class GapFound:
         return replace(truth, ability=ability)
 
     def scores(self, posterior: Posterior, design: CampaignDesign) -> FloatArray:
-        """(M // 2,) z of each planted gap; 0 where the votes do not link the two."""
+        """Return z (M // 2,) of each planted gap; 0 for unconnected chatbots."""
         low = np.arange(design.chatbots // 2) * 2
         variance, linked = _variances(posterior, low, low + 1)
         z: FloatArray = (posterior.ability[low + 1] - posterior.ability[low]) / np.sqrt(variance)
         return np.where(linked, z, 0.0)
 
     def growth(self, scores: FloatArray, power: float, design: CampaignDesign) -> float:
-        """The mean z grows as sqrt(n), the scatter about it stays."""
+        """Return the ratio for a mean z that grows as sqrt(n), with constant scatter."""
         mean = float(scores.mean())
         shortfall = mean - float(np.quantile(scores, 1.0 - power))
         return max((self.bar + shortfall) / mean, 0.0) ** 2 if mean > 0.0 else math.inf
@@ -180,7 +271,17 @@ class GapFound:
 
 @dataclass(frozen=True, slots=True)
 class CampaignSize:
-    """judgments: the answer; low, high: its 95 % Monte Carlo interval; fits: campaigns simulated for it."""
+    """Store a required number of judgments.
+
+    Parameters
+    ----------
+    judgments : int
+        The number.
+    low, high : int
+        95 % Monte Carlo interval.
+    fits : int
+        Number of simulated campaigns.
+    """
 
     judgments: int
     low: int
@@ -190,7 +291,17 @@ class CampaignSize:
 
 @dataclass(frozen=True, slots=True)
 class CampaignPower:
-    """power: the share of successes; low, high: its 95 % interval; fits: campaigns simulated for it."""
+    """Store a probability of success.
+
+    Parameters
+    ----------
+    power : float
+        Share of successes.
+    low, high : float
+        95 % interval.
+    fits : int
+        Number of simulated campaigns.
+    """
 
     power: float
     low: float
@@ -216,17 +327,43 @@ def campaign_size(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> CampaignSize:
-    """How many judgments until `goal` is reached with probability `power`.
+    """Return the number of judgments at which a goal is reached with a given probability.
 
-    Campaigns are drawn from the priors and fitted (model board); each round moves n to where its scores say that the
-    goal is met: a few short rounds to come near, then rounds of `replicates` until the answer lies within 20 % of the
-    n simulated. The interval is the 95 % bootstrap of the last round. Equal seeds give equal answers.
+    Campaigns are drawn from the priors and fitted (model board). A few short rounds approach the answer. Rounds of
+    `replicates` fits follow, until the answer is within 20 % of the simulated number. Equal seeds give equal answers.
 
-    Cost: 1.3 to 4.3 times `replicates` fits, each about 0.2 s for 8 chatbots and 1,000 judgments, 2 s for 20 and
-    10,000, 3 s for 50 and 100,000; `progress(done, most)` is called after every fit. Votes are drawn independent
-    given the model: repeated votes on one cell will in truth be more alike, so votes_per_cell > 1 makes the answer
-    too small.
-    Raises InvalidResponses; NotIdentified when all cells judged once are not enough; DidNotConverge.
+    A call takes 1.3 to 4.3 times `replicates` fits. A fit takes about 0.2 s for 8 chatbots and 1,000 judgments, 2 s for
+    20 and 10,000, and 3 s for 50 and 100,000. Simulated votes are independent given the model. Real votes on one cell
+    are more alike, so that the answer is too small for votes_per_cell > 1.
+
+    Parameters
+    ----------
+    design : CampaignDesign
+        The campaign.
+    goal : Goal
+        The goal.
+    power : float
+        Probability of success.
+    replicates : int
+        Fits per round.
+    seed : int
+        Seed of the simulation.
+    progress : callable, optional
+        Called with the finished fits and their number.
+
+    Returns
+    -------
+    CampaignSize
+        The number, with the bootstrap interval of the last round.
+
+    Raises
+    ------
+    InvalidResponses
+        If an argument is out of range.
+    NotIdentified
+        If all cells together do not suffice.
+    DidNotConverge
+        If a fit or the search does not converge.
     """
     check_probability(power, "power")
     replicates = check_count(replicates, "replicates", least=8)
@@ -258,10 +395,42 @@ def campaign_power(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> CampaignPower:
-    """With what probability `goal` is reached by `judgments` judgments; the inverse of `campaign_size`.
+    """Return the probability that a goal is reached with a given number of judgments.
 
-    The interval is Wilson's (1927) with one observation per fit, wide where a fit has several scores. Cost:
-    `replicates` fits. Raises InvalidResponses (also for more judgments than the design has cells for), DidNotConverge.
+    It is the inverse of `campaign_size` and takes `replicates` fits. The interval is Wilson's with one observation per
+    fit, and wide if a fit has several scores.
+
+    Parameters
+    ----------
+    design : CampaignDesign
+        The campaign.
+    goal : Goal
+        The goal.
+    judgments : int
+        Number of judgments.
+    replicates : int
+        Number of fits.
+    seed : int
+        Seed of the simulation.
+    progress : callable, optional
+        Called with the finished fits and their number.
+
+    Returns
+    -------
+    CampaignPower
+        The probability.
+
+    Raises
+    ------
+    InvalidResponses
+        If an argument is out of range, such as more judgments than the capacity.
+    DidNotConverge
+        If a fit does not converge.
+
+    References
+    ----------
+    E. B. Wilson (1927), Probable inference, the law of succession, and statistical inference, Journal of the American
+    Statistical Association 22, 209-212.
     """
     n, replicates = check_count(judgments, "judgments", least=1), check_count(replicates, "replicates", least=1)
     if n > design.capacity:

@@ -52,14 +52,37 @@ def binomial_size(
     method: Literal["normal", "exact"] = "normal",
     quantiles: Quantiles = "rounded",
 ) -> int:
-    """Turns for a two-sided binomial test to tell a share of null + d from `null`.
+    """Return the number of turns for a two-sided binomial test.
 
-    `normal`: n = (z_a + z_b)^2 null (1 - null) / d^2, with the null's variance (0.25 at null 0.5, which is the largest)
-    throughout. d = 0.1: 196 for two chatbots of which one must be chosen, 126 for one against null = 0.8. `exact`: the
-    smallest n from which on the exact test keeps the power (its power is a saw in n; d's sign matters).
+    The normal method is n = (z_a + z_b)^2 null (1 - null) / d^2 with the null's variance. d = 0.1 needs 196 turns at
+    null = 0.5 and 126 at null = 0.8. The exact method returns the smallest n from which on the exact test keeps the
+    power, because its power is not monotone in n. At null = 0.5, d is half the gap between the two win rates: for a gap
+    of 0.1, give 0.05.
 
-    Mind what d means: at null 0.5, d is half the gap between the two win rates. For a gap of 0.1 give d = 0.05.
-    Raises InvalidResponses.
+    Parameters
+    ----------
+    difference : float
+        Difference d of the share from `null`; its sign matters for the exact method.
+    null : float
+        Share under the null hypothesis.
+    alpha : float
+        Two-sided level.
+    power : float
+        Power.
+    method : {"normal", "exact"}
+        The method.
+    quantiles : {"rounded", "exact"}
+        Normal quantiles, rounded as in published tables or exact.
+
+    Returns
+    -------
+    int
+        Number of turns.
+
+    Raises
+    ------
+    InvalidResponses
+        If an argument is out of range.
     """
     _check_shares(difference, null)
     za, zb = _quantiles(alpha, power, quantiles)
@@ -80,7 +103,25 @@ def binomial_power(
     method: Literal["normal", "exact"] = "normal",
     quantiles: Quantiles = "rounded",
 ) -> float:
-    """Power of n turns; the inverse of `binomial_size`. The normal form leaves out rejections on the wrong side."""
+    """Return the power of a two-sided binomial test; the inverse of `binomial_size`.
+
+    Parameters
+    ----------
+    n : int
+        Number of turns.
+    difference, null, alpha, method, quantiles
+        As in `binomial_size`.
+
+    Returns
+    -------
+    float
+        The power. The normal method omits rejections on the wrong side.
+
+    Raises
+    ------
+    InvalidResponses
+        If an argument is out of range.
+    """
     _check_shares(difference, null)
     n = check_count(n, "n", least=1)
     if check_method(method, "normal", "exact") == "exact":
@@ -98,12 +139,36 @@ def mcnemar_size(
     method: Literal["normal", "exact"] = "normal",
     quantiles: Quantiles = "rounded",
 ) -> int:
-    """Turns for McNemar's test to find a difference d between two shares of selection in the same turns.
+    """Return the number of turns for McNemar's test of two shares of selection in the same turns.
 
-    `normal`: n = (z_a + z_b)^2 discordance / d^2; `exact`: of the exact test, averaged over the number of discordant
-    turns, the smallest n from which on the power is kept. discordance is the share of turns in which one of the two
-    alone is selected: 0.85, with d = 0.1, is what the published 667 takes (15 % of its turns ended in ties); a rate of
-    your own is better, and fewer discordant turns need fewer turns. Raises InvalidResponses.
+    The normal method is n = (z_a + z_b)^2 discordance / d^2. The exact method averages the exact test over the number
+    of discordant turns, and returns the smallest n from which on it keeps the power.
+
+    Parameters
+    ----------
+    difference : float
+        Difference d of the shares.
+    discordance : float
+        Share of turns in which exactly one is selected. 0.85 with d = 0.1 gives the published 667; a rate of your own
+        is better.
+    alpha : float
+        Two-sided level.
+    power : float
+        Power.
+    method : {"normal", "exact"}
+        The method.
+    quantiles : {"rounded", "exact"}
+        As in `binomial_size`.
+
+    Returns
+    -------
+    int
+        Number of turns.
+
+    Raises
+    ------
+    InvalidResponses
+        If an argument is out of range.
     """
     _check_discordance(difference, discordance)
     za, zb = _quantiles(alpha, power, quantiles)
@@ -122,7 +187,25 @@ def mcnemar_power(
     method: Literal["normal", "exact"] = "normal",
     quantiles: Quantiles = "rounded",
 ) -> float:
-    """Power of n turns; the inverse of `mcnemar_size`. Raises InvalidResponses."""
+    """Return the power of McNemar's test; the inverse of `mcnemar_size`.
+
+    Parameters
+    ----------
+    n : int
+        Number of turns.
+    difference, discordance, alpha, method, quantiles
+        As in `mcnemar_size`.
+
+    Returns
+    -------
+    float
+        The power.
+
+    Raises
+    ------
+    InvalidResponses
+        If an argument is out of range.
+    """
     _check_discordance(difference, discordance)
     n = check_count(n, "n", least=1)
     if check_method(method, "normal", "exact") == "exact":
@@ -187,21 +270,63 @@ def _smallest_lasting(power_at: Callable[[int], float], power: float, guess: flo
 
 
 def chi_square_size(difference: float | None, pilot: ArrayLike, *, alpha: float = 0.05, power: float = 0.8) -> int:
-    """Turns for Pearson's chi-square to see that k chatbots, of which one is chosen per turn, differ.
+    """Return the number of turns for Pearson's chi-square test that k chatbots differ.
 
-    pilot (k,) win counts. Their shares are stretched about 1 / k until the largest gap is d, or taken as they stand
-    with d None; then n = lambda / w^2 with w^2 = k sum (p_i - 1/k)^2 and lambda the noncentrality of k - 1 df that has
-    the power (Cohen 1988, ch. 7). At a given d the answer lies between those of the most spread shape (half up, half
-    down) and of the least (one up, one down, the rest even), a factor of k / 2. With d None a small pilot promises too
-    much: chance adds (k - 1) / n_pilot to w^2 on average.
-    Raises InvalidResponses; NotIdentified for a pilot of equal counts.
+    One chatbot is chosen per turn. n = lambda / w^2 with w^2 = k sum (p_i - 1/k)^2, and lambda is the noncentrality of
+    k - 1 degrees of freedom with this power. For a given d the result depends on the shape of the shares, by a factor
+    of up to k / 2. A small pilot without d promises too much: chance adds (k - 1) / n_pilot to w^2.
+
+    Parameters
+    ----------
+    difference : float or None
+        Largest gap d, to which the pilot's shares are stretched around 1 / k; None keeps them.
+    pilot : array_like of int, shape (k,)
+        Win counts.
+    alpha : float
+        Level.
+    power : float
+        Power.
+
+    Returns
+    -------
+    int
+        Number of turns.
+
+    Raises
+    ------
+    InvalidResponses
+        If an argument is out of range.
+    NotIdentified
+        If all counts are equal.
+
+    References
+    ----------
+    J. Cohen (1988), Statistical power analysis for the behavioral sciences, 2nd ed., chapter 7.
     """
     per_turn, df = _chi_square_information(difference, pilot)
     return _up(_noncentrality(df, alpha, power) / per_turn)
 
 
 def chi_square_power(n: int, difference: float | None, pilot: ArrayLike, *, alpha: float = 0.05) -> float:
-    """Power of n turns; the inverse of `chi_square_size`."""
+    """Return the power of Pearson's chi-square test; the inverse of `chi_square_size`.
+
+    Parameters
+    ----------
+    n : int
+        Number of turns.
+    difference, pilot, alpha
+        As in `chi_square_size`.
+
+    Returns
+    -------
+    float
+        The power.
+
+    Raises
+    ------
+    InvalidResponses
+        If an argument is out of range.
+    """
     per_turn, df = _chi_square_information(difference, pilot)
     return _noncentral_power(check_count(n, "n", least=1) * per_turn, df, alpha)
 
@@ -216,14 +341,42 @@ def cochran_size(
     draws: int = 20_000,
     seed: int = 0,
 ) -> int:
-    """Turns for Cochran's Q to see that k chatbots, any of which may be selected in a turn, differ.
+    """Return the number of turns for Cochran's Q test that k chatbots differ.
 
-    pilot (n, k) of 0 and 1, row = turn. Its rows are reweighted, by the smallest change in Kullback-Leibler distance,
-    until the shares of selection keep their mean and shape and have the largest gap d; d None leaves them as they are.
-    `noncentral`: n = lambda / (k (k - 1) sum (p_i - mean p)^2 / E[u (k - u)]), u of the k selected in a turn: the limit
-    of Q per turn, for k = 2 the normal size of `mcnemar_size`; the rows' correlations enter through u.
-    `simulated`: draws of n rows; needs no large sample nor equal correlations; a Monte Carlo error of about 1 % of n.
-    A pilot of 150-200 turns is usual. Raises InvalidResponses; NotIdentified for a pilot of equal shares.
+    Any number of chatbots may be selected in a turn. The pilot's rows are reweighted, with the smallest
+    Kullback-Leibler distance, until the largest gap of the shares is d. The noncentral method is n = lambda / (k (k -
+    1) sum (p_i - mean p)^2 / E[u (k - u)]), where u of the k chatbots are selected in a turn. For k = 2 it is the
+    normal size of `mcnemar_size`. The simulated method needs neither large samples nor equal correlations; its Monte
+    Carlo error is about 1 % of n. A pilot usually has 150-200 turns.
+
+    Parameters
+    ----------
+    difference : float or None
+        Largest gap d; None keeps the pilot's shares.
+    pilot : array_like of int, shape (n, k)
+        Rows of 0 and 1, one per turn.
+    alpha : float
+        Level.
+    power : float
+        Power.
+    method : {"noncentral", "simulated"}
+        The method.
+    draws : int
+        Simulated experiments.
+    seed : int
+        Seed of the simulation.
+
+    Returns
+    -------
+    int
+        Number of turns.
+
+    Raises
+    ------
+    InvalidResponses
+        If an argument is out of range.
+    NotIdentified
+        If all shares are equal.
     """
     rows = _matched(difference, pilot)
     simulated = check_method(method, "noncentral", "simulated") == "simulated"
@@ -247,7 +400,25 @@ def cochran_power(
     draws: int = 20_000,
     seed: int = 0,
 ) -> float:
-    """Power of n turns; the inverse of `cochran_size`."""
+    """Return the power of Cochran's Q test; the inverse of `cochran_size`.
+
+    Parameters
+    ----------
+    n : int
+        Number of turns.
+    difference, pilot, alpha, method, draws, seed
+        As in `cochran_size`.
+
+    Returns
+    -------
+    float
+        The power.
+
+    Raises
+    ------
+    InvalidResponses
+        If an argument is out of range.
+    """
     n, rows = check_count(n, "n", least=1), _matched(difference, pilot)
     if check_method(method, "noncentral", "simulated") == "simulated":
         check_probability(alpha, "alpha")

@@ -23,10 +23,18 @@ _MOST_CODES_PER_VOTE = 4  # up to here counting is faster than sorting, and its 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparisons:
-    """C comparisons sorted by (low, high, label).
+    """Store the comparisons of a table, sorted by (low, high, label).
 
-    `flip` is the orientation that most of the comparison's rows have (low -> high when they are even), so that it is
-    the file's own wherever the file has one, and yet does not depend on the order of the rows.
+    Parameters
+    ----------
+    low, high : ndarray of int, shape (C,)
+        Indices of the two chatbots, low < high.
+    label : ndarray of int, shape (C,)
+        Index of the label.
+    flip : ndarray of bool, shape (C,)
+        Whether most rows have the orientation high -> low. The rows' order has no influence.
+    judgments : ndarray of int, shape (C,)
+        Number of judgments.
     """
 
     low: IntArray  # (C,)
@@ -38,11 +46,30 @@ class Comparisons:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cells:
-    """n distinct cells sorted by slot, oriented low -> high.
+    """Store distinct cells (comparison x prompt), sorted by slot and oriented low -> high.
 
-    A slot is what carries one set of prompt parameters: a prompt of its own, or (slot `shared`) all prompts that
-    have fewer than MIN_CELLS cells, of few votes. Equal cells of the shared slot are one row with a weight, which is
-    what keeps a million votes with a million prompts small.
+    A slot is one set of prompt parameters. Prompts with fewer than MIN_CELLS cells, of few votes, have the pooled slot
+    in common. Equal cells of the pooled slot are one row with a weight, so that a million votes on a million prompts
+    stay small.
+
+    Parameters
+    ----------
+    comparison, slot : ndarray of int, shape (n,)
+        Comparison and slot of each cell.
+    counts : ndarray of float, shape (n, 1) or (n, 3)
+        Category 0..6 of the net rating, or votes (low better, tie, high better).
+    side : ndarray of float, shape (n,)
+        Mean over the votes of +1 (high shown first), -1 (low shown first) and 0 (unknown).
+    weight : ndarray of float, shape (n,)
+        Number of equal cells.
+    slots : int
+        Number of slots.
+    shared : int
+        Index of the pooled slot; -1 if every prompt has its own.
+    prompt_slot : ndarray of int, shape (J,)
+        Slot of each prompt.
+    total : int
+        Number of cells before equal ones were merged.
     """
 
     comparison: IntArray  # (n,)
@@ -57,17 +84,28 @@ class Cells:
 
     @property
     def observations(self) -> FloatArray:
-        """(n,) votes, or the one net rating."""
+        """Return the number of observations of each cell: its votes, or one net rating."""
         return self.counts.sum(axis=1) if self.counts.shape[1] == 3 else np.ones(len(self.counts))
 
     @property
     def again(self) -> BoolArray:
-        """(n,) whether a cell was voted on twice or more."""
+        """Return whether each cell has two or more votes."""
         return self.observations > 1.0
 
 
 def compare(table: ResponseTable) -> tuple[Comparisons, IntArray]:
-    """The comparisons of a table, and for each vote the number of its comparison, (n,)."""
+    """Return the comparisons of a table, and the comparison of each vote.
+
+    Parameters
+    ----------
+    table : ResponseTable
+        The n votes.
+
+    Returns
+    -------
+    tuple of (Comparisons, ndarray of int, shape (n,))
+        Comparisons, and indices into them.
+    """
     M, width = len(table.chatbots), max(1, len(table.labels))
     low, high = np.minimum(table.a, table.b), np.maximum(table.a, table.b)
     distinct, index = numbered((low * M + high) * width + table.label, M * M * width)
@@ -84,9 +122,21 @@ def compare(table: ResponseTable) -> tuple[Comparisons, IntArray]:
 
 
 def numbered(code: IntArray, codes: int) -> tuple[IntArray, IntArray]:
-    """The distinct values of `code` (n,), ascending, and for each of its elements the number of its value, (n,).
+    """Return the distinct values of a code in ascending order, and the index of each element's value.
 
-    `codes` is how many values there could be: a table of that length is counted, not sorted, unless votes are few.
+    The counting needs a table of length `codes`, unless there are few elements.
+
+    Parameters
+    ----------
+    code : ndarray of int, shape (n,)
+        The codes.
+    codes : int
+        Number of possible codes.
+
+    Returns
+    -------
+    tuple of ndarray of int
+        Distinct values, and indices (n,) into them.
     """
     if codes > _MOST_CODES_PER_VOTE * len(code):
         distinct, index = np.unique(code, return_inverse=True)
@@ -98,9 +148,20 @@ def numbered(code: IntArray, codes: int) -> tuple[IntArray, IntArray]:
 
 
 def net_rating(wins_b: IntArray, wins_a: IntArray, votes: IntArray) -> IntArray:
-    """u = 3 (wins_b - wins_a) / votes, rounded to -3..3 with halves away from zero: swapping A and B negates it.
+    """Return the net rating u = 3 (wins_b - wins_a) / votes, rounded to -3..3.
 
-    Integer arithmetic, because 3 * 1/6 must be a half on every machine.
+    Halves are rounded away from zero, so that exchanging A and B negates u. Integer arithmetic makes the rounding
+    exact.
+
+    Parameters
+    ----------
+    wins_b, wins_a, votes : ndarray of int, shape (n,)
+        Votes for b, votes for a, and all votes.
+
+    Returns
+    -------
+    ndarray of int, shape (n,)
+        Net ratings.
     """
     net = wins_b - wins_a
     size = (6 * np.abs(net) + votes) // (2 * votes)
@@ -109,9 +170,23 @@ def net_rating(wins_b: IntArray, wins_a: IntArray, votes: IntArray) -> IntArray:
 
 
 def cells_of(table: ResponseTable, comparison: IntArray, *, votes: bool = False, pool: bool = True) -> Cells:
-    """Votes -> cells, each its net rating or (`votes`) its votes; `comparison` (n,) as `compare` gives it.
+    """Return the cells of a table.
 
-    Not `pool`: every prompt that was judged has a slot of its own.
+    Parameters
+    ----------
+    table : ResponseTable
+        The n votes.
+    comparison : ndarray of int, shape (n,)
+        Comparison of each vote, from `compare`.
+    votes : bool
+        Store votes instead of net ratings.
+    pool : bool
+        Give prompts with few cells the pooled slot; otherwise each prompt has its own slot.
+
+    Returns
+    -------
+    Cells
+        The cells.
     """
     J, C = len(table.prompts), int(comparison.max()) + 1
     vote = np.sort(_packed(table, comparison, C))
@@ -131,7 +206,20 @@ def cells_of(table: ResponseTable, comparison: IntArray, *, votes: bool = False,
 
 
 def separate_cells(table: ResponseTable, comparison: IntArray) -> tuple[Cells, IntArray]:
-    """As `cells_of` with votes, but no two cells are merged; and for each vote the number of its cell, (n,)."""
+    """Return the cells with votes, without merging equal ones, and the cell of each vote.
+
+    Parameters
+    ----------
+    table : ResponseTable
+        The n votes.
+    comparison : ndarray of int, shape (n,)
+        Comparison of each vote, from `compare`.
+
+    Returns
+    -------
+    tuple of (Cells, ndarray of int, shape (n,))
+        Cells, and indices into them.
+    """
     J, C = len(table.prompts), int(comparison.max()) + 1
     distinct, index = numbered(table.prompt * C + comparison, J * C)
     prompt, n = distinct // C, len(distinct)
@@ -157,7 +245,18 @@ def separate_cells(table: ResponseTable, comparison: IntArray) -> tuple[Cells, I
 
 
 def low_to_high(table: ResponseTable) -> tuple[IntArray, IntArray]:
-    """(n,) verdicts: 1 the chatbot of the higher index is better; (n,) orders: 1 it was shown first, 0 unknown."""
+    """Return votes and orders in the orientation low -> high.
+
+    Parameters
+    ----------
+    table : ResponseTable
+        The n votes.
+
+    Returns
+    -------
+    tuple of ndarray of int, shape (n,)
+        Votes (1: the chatbot of higher index is better), and orders (1: it was shown first; 0: unknown).
+    """
     turned = table.a > table.b
     toward = np.where(turned, -table.outcome, table.outcome)
     shown = np.where(turned, table.a_first == 1, table.a_first == 0).astype(np.int64)

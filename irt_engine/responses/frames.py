@@ -19,10 +19,16 @@ _ALWAYS_KNOWN = {str, int, bool, type(None)}  # of these no value is other than 
 
 
 class Frame(Protocol):
-    """What a pandas DataFrame and a dict of columns have in common."""
+    """Describe what a pandas DataFrame and a dict of columns have in common."""
 
     def keys(self) -> Iterable[Any]:
-        """The names of the columns."""
+        """Return the names of the columns.
+
+        Returns
+        -------
+        iterable
+            The names.
+        """
         ...
 
     def __getitem__(self, name: str, /) -> Any:
@@ -31,16 +37,47 @@ class Frame(Protocol):
 
 
 def is_frame(values: object) -> bool:
-    """Whether this is a frame and no column: it has named columns."""
+    """Return whether a value is a frame with named columns.
+
+    Parameters
+    ----------
+    values : object
+        A frame or a column.
+
+    Returns
+    -------
+    bool
+        True for a frame.
+    """
     return hasattr(values, "keys") and hasattr(values, "__getitem__") and not hasattr(values, "tolist")
 
 
 def columns_of(frame: Frame, label: str | None, turn: str | None = TURN) -> dict[str, Any]:
-    """Return the columns of votes as lists, unknown values as None.
+    """Return the columns of votes as lists, with None for unknown values.
 
-    `label` names one more column (unknown is ""), `turn` the one whose values are part of the item, which a frame need
-    not have under its usual name. Warn of columns that say which votes should count.
-    Raise InvalidResponses (missing_column) with what the frame has instead.
+    Parameters
+    ----------
+    frame : Frame
+        The votes.
+    label : str, optional
+        Name of the column with labels; unknown labels are "".
+    turn : str, optional
+        Name of the column with turns, which are part of the item.
+
+    Returns
+    -------
+    dict of list
+        The columns by the names of `ResponseTable.from_votes`.
+
+    Raises
+    ------
+    InvalidResponses
+        If a column is absent (``missing_column``).
+
+    Warns
+    -----
+    EngineWarning
+        If a column marks votes that perhaps should not count.
     """
     there = list(frame.keys())
     asked = [name for name in (label, turn if turn != TURN else None) if name is not None]
@@ -80,7 +117,20 @@ def _warn_of(name: str, frame: Frame) -> None:
 
 
 def check_column(column: object, kind: type = Sized) -> None:
-    """Raises InvalidResponses (shape) unless it is values one after the other: one text alone is none."""
+    """Check that a value is a column.
+
+    Parameters
+    ----------
+    column : object
+        The value. One string is no column.
+    kind : type
+        The required protocol.
+
+    Raises
+    ------
+    InvalidResponses
+        If the value is no column (``shape``).
+    """
     if isinstance(column, str | bytes) or not isinstance(column, kind):
         raise InvalidResponses(
             f"a column is {reprlib.repr(column)}", code="shape", hint="give a list of values, one for each vote"
@@ -88,7 +138,23 @@ def check_column(column: object, kind: type = Sized) -> None:
 
 
 def listed(column: Any) -> list[Any]:
-    """The values of a column, None where they are unknown. Raises InvalidResponses (shape) for what is no column."""
+    """Return a column as a list, with None for unknown values.
+
+    Parameters
+    ----------
+    column : array_like
+        The column.
+
+    Returns
+    -------
+    list
+        The values.
+
+    Raises
+    ------
+    InvalidResponses
+        If the value is no column (``shape``).
+    """
     check_column(column, Iterable)
     values = list(column.tolist() if hasattr(column, "tolist") else column)
     if set(map(type, values)) <= _ALWAYS_KNOWN:

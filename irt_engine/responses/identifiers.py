@@ -18,10 +18,20 @@ _EXACT = 2.0**53  # floats tell all whole numbers up to it
 
 
 def identifier_of(value: object) -> str | None:
-    """Return the text of an identifier, or None for a value that is no scalar.
+    """Return the text of an identifier.
 
-    A whole number is written without a fraction: 81, 81.0 and "81" name one prompt, as frames turn a column of
-    integers into floats where a cell is empty, and into text where they read a long file in parts.
+    A whole number has no fraction: 81, 81.0 and "81" are one prompt. Frames convert integer columns with empty cells to
+    floats.
+
+    Parameters
+    ----------
+    value : object
+        A scalar.
+
+    Returns
+    -------
+    str or None
+        None if the value is no scalar.
     """
     if isinstance(value, str):
         return value
@@ -34,17 +44,59 @@ def identifier_of(value: object) -> str | None:
 
 
 def item_prompt(prompt: str, turn: str | None) -> str:
-    """Return the name of one turn of a prompt: the first keeps the prompt's own name."""
+    """Return the name of one turn of a prompt.
+
+    Parameters
+    ----------
+    prompt : str
+        The prompt.
+    turn : str or None
+        The turn; the first turn keeps the prompt's name.
+
+    Returns
+    -------
+    str
+        The name.
+    """
     return prompt if turn in {None, "", "1"} else f"{prompt} (turn {turn})"
 
 
 def looks_like_turn(prompt: str) -> bool:
-    """Whether a prompt's own name reads like one that `item_prompt` makes."""
+    """Return whether a prompt's name has the form of `item_prompt`.
+
+    Parameters
+    ----------
+    prompt : str
+        The name.
+
+    Returns
+    -------
+    bool
+        True for a name like "81 (turn 2)".
+    """
     return prompt.endswith(")") and " (turn " in prompt
 
 
 def names_of(column: Sequence[Any], title: str) -> list[str]:
-    """Return a column of names as text. Raise InvalidResponses (missing_name) for what names nothing."""
+    """Return a column of names as text.
+
+    Parameters
+    ----------
+    column : sequence
+        The column.
+    title : str
+        Its title, for the error.
+
+    Returns
+    -------
+    list of str
+        The names.
+
+    Raises
+    ------
+    InvalidResponses
+        If a name is empty or no scalar (``missing_name``).
+    """
     values = listed(column)
     if set(map(type, values)) <= {str} and "" not in values:
         return values
@@ -60,7 +112,23 @@ def names_of(column: Sequence[Any], title: str) -> list[str]:
 
 
 def labels_of(column: Sequence[Any]) -> list[str]:
-    """Return a column of labels as text; unlike names they may be empty. Raise InvalidResponses (missing_label)."""
+    """Return a column of labels as text; labels may be empty.
+
+    Parameters
+    ----------
+    column : sequence
+        The column.
+
+    Returns
+    -------
+    list of str
+        The labels.
+
+    Raises
+    ------
+    InvalidResponses
+        If a label is no scalar (``missing_label``).
+    """
     values = listed(column)
     labels = [identifier_of(value) for value in values]
     row = next((row for row, label in enumerate(labels, start=1) if label is None), None)
@@ -74,7 +142,27 @@ def labels_of(column: Sequence[Any]) -> list[str]:
 
 
 def optional_of(column: Sequence[Any], title: str, code: str) -> list[str | None]:
-    """Return a column of identifiers as text, None where they are unknown or blank. Raise InvalidResponses."""
+    """Return a column of optional identifiers as text, with None for unknown or blank ones.
+
+    Parameters
+    ----------
+    column : sequence
+        The column.
+    title : str
+        Its title, for the error.
+    code : str
+        The code of the error.
+
+    Returns
+    -------
+    list of str or None
+        The identifiers.
+
+    Raises
+    ------
+    InvalidResponses
+        If an identifier is no scalar.
+    """
     values = listed(column)
     if set(map(type, values)) <= {str, type(None)}:
         blank = {value for value in set(values) if value is not None and not value.strip()}
@@ -93,7 +181,25 @@ def optional_of(column: Sequence[Any], title: str, code: str) -> list[str | None
 
 
 def items_of(prompts: Sequence[str], turns: Sequence[Any]) -> list[str]:
-    """Return the prompts with their turns. Raise InvalidResponses (bad_turn, ambiguous_prompt)."""
+    """Return the items: prompts with their turns.
+
+    Parameters
+    ----------
+    prompts : sequence of str
+        The prompts.
+    turns : sequence
+        The turns.
+
+    Returns
+    -------
+    list of str
+        The items.
+
+    Raises
+    ------
+    InvalidResponses
+        If a turn is invalid (``bad_turn``), or a prompt's name looks like an item (``ambiguous_prompt``).
+    """
     named = optional_of(turns, "turn", "bad_turn")
     row = next((row for row, prompt in enumerate(prompts, start=1) if looks_like_turn(prompt)), None)
     if row is not None and any(turn not in {None, "1"} for turn in named):

@@ -19,17 +19,31 @@ _SHOWN = {"": None, "1": 1, "0": 0, "1.0": 1, "0.0": 0}  # a_first as text
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ResponseTable:
-    """n votes on M chatbots and J prompts.
+    """Store n votes on M chatbots and J prompts.
 
-    a, b        (n,) indices into `chatbots`, as the row had them; a != b
-    prompt      (n,) indices into `prompts`
-    outcome     (n,) -1 A better, 0 tie, 1 B better
-    annotator   (n,) >= 0, or -1 for unknown
-    a_first     (n,) 1 A was shown first, 0 B was, -1 unknown
-    label       (n,) indices into `labels`, which keep repeated experiments on one pair apart; all 0 without labels
+    `chatbots` and `prompts` may contain names without votes. An entrant without votes has a wide posterior.
 
-    `chatbots` and `prompts` may name more than the votes do: an entrant without votes has a wide posterior.
-    Raises InvalidResponses (with the first bad row in the message, counted from 1).
+    Parameters
+    ----------
+    chatbots, prompts, labels : tuple of str
+        Names. Labels separate repeated experiments on one pair.
+    a, b : ndarray of int, shape (n,)
+        Indices into `chatbots` in the order of the file; a != b.
+    prompt : ndarray of int, shape (n,)
+        Indices into `prompts`.
+    outcome : ndarray of int, shape (n,)
+        -1: A better, 0: tie, 1: B better.
+    annotator : ndarray of int, shape (n,)
+        Number of the annotator, or -1 for unknown.
+    a_first : ndarray of int, shape (n,)
+        1: A was shown first, 0: B was, -1: unknown.
+    label : ndarray of int, shape (n,)
+        Indices into `labels`; all 0 without labels.
+
+    Raises
+    ------
+    InvalidResponses
+        If a row is invalid; the message names the first one, counted from 1.
     """
 
     chatbots: tuple[str, ...]
@@ -85,25 +99,45 @@ class ResponseTable:
         label: Any = None,
         turn: Any = TURN,
     ) -> Self:
-        """A table from a data frame, or from columns of equal length (n,).
+        """Return the table of a data frame, or of columns of equal length.
 
-        A frame is a pandas DataFrame or any mapping of columns: system_a, system_b, prompt_id, outcome (-1 A better,
-        0 tie, 1 B better), and where it has them annotator_id and a_first (1 A was shown first, 0 B was); None, NaN,
-        NA and blank text in these two mean unknown. Numbers may be text, as `csv` reads them. `label` then names the
-        column that keeps repeated experiments on a pair apart, such as "category". Of columns it is such a column.
+        Identifiers are scalars: text, numbers, dates or UUIDs. They are known by their text, and a whole number has no
+        fraction: 81, 81.0 and "81" are one prompt. Names are sorted, so that the order of the rows has no influence on
+        a fit.
 
-        Identifiers (chatbots, prompts, annotators, labels) are any scalars: text, numbers, dates, UUIDs. They are known
-        by their text, and a whole number is written without a fraction: 81, 81.0 and "81" are one prompt.
+        Every vote counts. If a column of the frame excludes votes (`anony`, `counted` and the like; see
+        `vote_qualifiers`), an EngineWarning names it.
 
-        A frame's column `turn` is part of the item: turn 2 of prompt 81 is the prompt "81 (turn 2)". `turn` names
-        another column, and None merges all turns of a prompt. Of columns it is such a column.
+        Parameters
+        ----------
+        system_a : frame or sequence, length n
+            A pandas DataFrame or a mapping with the columns system_a, system_b, prompt_id and outcome, and optionally
+            annotator_id and a_first; or the column of the first chatbots.
+        system_b, prompt_id : sequence, length n
+            Second chatbots and prompts.
+        outcome : sequence of int, length n
+            -1: A better, 0: tie, 1: B better. Numbers may be text.
+        annotator_id : sequence, length n, optional
+            Annotators; None, NaN, NA and blank text mean unknown.
+        a_first : sequence, length n, optional
+            1: A was shown first, 0: B was; unknown values as for annotators.
+        label : str or sequence, optional
+            Name of the frame's column, or the column, that separates repeated experiments on a pair, such as
+            "category".
+        turn : str or sequence, optional
+            Name of the frame's column, or the column, with turns. Turn 2 of prompt 81 is the item "81 (turn 2)". None
+            merges all turns of a prompt.
 
-        Every vote counts. A frame's columns that say otherwise (`anony`, `counted` and the like, see `qualifiers`) are
-        named in an EngineWarning; other columns are not looked at.
+        Returns
+        -------
+        ResponseTable
+            The votes.
 
-        Names are sorted before they are numbered, so the order of the rows never matters to a fit.
-        Raises InvalidResponses on a missing column (missing_column), columns of unequal length, empty names,
-        identifiers that are no scalars, and whatever the table itself refuses.
+        Raises
+        ------
+        InvalidResponses
+            If a column is absent (``missing_column``), columns have different lengths, names are empty or no scalars,
+            or the table is invalid.
         """
         if is_frame(system_a):
             _only_frame(system_b, prompt_id, outcome, annotator_id, a_first)

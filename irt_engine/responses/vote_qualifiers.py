@@ -19,7 +19,15 @@ _NO = frozenset({"false", "0", "0.0", "no", "n", "f"})
 
 
 class Qualifier(NamedTuple):
-    """The values that cast doubt on a vote, and what they mean."""
+    """Describe a column that casts doubt on votes.
+
+    Parameters
+    ----------
+    doubtful : frozenset of str
+        The values that cast doubt.
+    meaning : str
+        What they mean.
+    """
 
     doubtful: frozenset[str]
     meaning: str
@@ -45,13 +53,39 @@ NESTED_FLAGS = frozenset({"dedup_tag"})
 
 
 def is_doubtful(column: str, value: str) -> bool:
-    """Whether the value of such a column casts doubt on its vote."""
+    """Return whether a value of a column casts doubt on its vote.
+
+    Parameters
+    ----------
+    column, value : str
+        Name of the column, and the value as text.
+
+    Returns
+    -------
+    bool
+        True for a doubtful value.
+    """
     qualifier = QUALIFIERS.get(column.casefold())
     return qualifier is not None and value.strip().casefold() in qualifier.doubtful
 
 
 def doubt_text(column: str, values: Iterable[str], rows: int, total: int) -> str:
-    """Return the warning about rows that count and perhaps should not. `values`: the doubtful ones found."""
+    """Return the warning about rows that count and perhaps should not.
+
+    Parameters
+    ----------
+    column : str
+        Name of the column.
+    values : iterable of str
+        The doubtful values in it.
+    rows, total : int
+        Number of doubtful rows, and of all rows.
+
+    Returns
+    -------
+    str
+        The warning.
+    """
     shown = " or ".join(sorted(values))
     what = f"{rows:,} of {total:,} votes have" if total > 1 else "1 vote has"
     return (

@@ -38,14 +38,22 @@ MAX_CONTRASTS = 5_000  # a covariance of 5000 x 5000 numbers is 200 MB
 
 @dataclass(frozen=True, slots=True)
 class Significance:
-    """What a test found.
+    """Store the result of a test.
 
-    method      its name
-    statistic   the count, z, chi-square or Q that p was read from
-    p           two-sided probability of a statistic at least as extreme when nothing differs
-    n           turns
-    effect      the observed value of what `power` calls the difference: a difference of shares (see each test)
-    df          degrees of freedom, None where the reference distribution has none
+    Parameters
+    ----------
+    method : str
+        Name of the test.
+    statistic : float
+        The count, z, chi-square or Q.
+    p : float
+        Two-sided p value.
+    n : int
+        Number of turns.
+    effect : float
+        Observed difference of shares; see each test.
+    df : int, optional
+        Degrees of freedom.
     """
 
     method: str
@@ -58,14 +66,38 @@ class Significance:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Adjusted:
-    """A family of k tests: p (k,) as found, adjusted (k,) as to be read; adjusted >= p."""
+    """Store the adjusted p values of a family of k tests.
+
+    Parameters
+    ----------
+    method : str
+        Name of the adjustment.
+    p, adjusted : ndarray of float, shape (k,)
+        p values before and after the adjustment.
+    """
 
     method: str
     p: FloatArray
     adjusted: FloatArray
 
     def rejected(self, alpha: float = 0.05) -> BoolArray:
-        """(k,) which tests reject while the chance of any false one stays at most alpha. Raises InvalidResponses."""
+        """Return the rejected hypotheses at a familywise error rate.
+
+        Parameters
+        ----------
+        alpha : float
+            Largest probability of any false rejection.
+
+        Returns
+        -------
+        ndarray of bool, shape (k,)
+            Whether the hypothesis is rejected.
+
+        Raises
+        ------
+        InvalidResponses
+            If alpha is not between 0 and 1.
+        """
         check_probability(alpha, "alpha")
         rejected: BoolArray = self.adjusted <= alpha
         return rejected
@@ -73,7 +105,19 @@ class Adjusted:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SimultaneousContrasts:
-    """Intervals (k, 2) that all hold together at `level`: mean +- critical * SE; adjusted (k,) p values to match."""
+    """Store simultaneous intervals of k quantities.
+
+    Parameters
+    ----------
+    level : float
+        Joint probability.
+    critical : float
+        Critical value; the interval is mean +- critical * SE.
+    interval : ndarray of float, shape (k, 2)
+        Lower and upper bounds.
+    adjusted : ndarray of float, shape (k,)
+        Adjusted p values.
+    """
 
     level: float
     critical: float
@@ -82,11 +126,29 @@ class SimultaneousContrasts:
 
 
 def binomial(wins: int, n: int, *, null: float = 0.5, method: Literal["exact", "normal"] = "exact") -> Significance:
-    """Is the share wins / n another than `null`? Ties are no trials: leave them out of n.
+    """Test whether a share differs from a null value.
 
-    `exact` adds up the outcomes that are no more likely than the one seen (as R's binom.test does); its statistic is
-    the count. `normal` is z = (wins - n null) / sqrt(n null (1 - null)), without continuity correction.
-    effect = wins / n - null. Raises InvalidResponses.
+    The exact p value adds the probabilities of all outcomes that are no more likely than the observed one, as R's
+    binom.test. The normal statistic is z = (wins - n null) / sqrt(n null (1 - null)), without continuity correction.
+
+    Parameters
+    ----------
+    wins, n : int
+        Wins and trials; ties are no trials.
+    null : float
+        Share under the null hypothesis.
+    method : {"exact", "normal"}
+        The method.
+
+    Returns
+    -------
+    Significance
+        The result, with effect = wins / n - null.
+
+    Raises
+    ------
+    InvalidResponses
+        If an argument is out of range.
     """
     n, wins = check_count(n, "n", least=1), check_count(wins, "wins")
     check_probability(null, "null")
@@ -113,12 +175,38 @@ def mcnemar(
     method: Literal["exact", "chi_square"] = "exact",
     corrected: bool = False,
 ) -> Significance:
-    """Is B selected more or less often than A in the same turns? McNemar (1947).
+    """Test whether B is selected as often as A in the same turns.
 
-    Turns in which both or neither was selected hold no evidence; they only set the scale of the effect, which is
-    (only_b - only_a) / all turns. `exact` is a binomial test of the discordant turns, its statistic the smaller
-    count; `chi_square` is (only_a - only_b)^2 / (only_a + only_b), `corrected` for continuity on demand (Edwards
-    1948), with one df. Raises InvalidResponses.
+    The exact method is a binomial test of the discordant turns; its statistic is the smaller count. The chi-square
+    method is (only_a - only_b)^2 / (only_a + only_b) with one degree of freedom.
+
+    Parameters
+    ----------
+    only_a, only_b : int
+        Turns in which only A, or only B, was selected.
+    both, neither : int
+        Other turns; they only scale the effect.
+    method : {"exact", "chi_square"}
+        The method.
+    corrected : bool
+        Apply Edwards' continuity correction.
+
+    Returns
+    -------
+    Significance
+        The result, with effect = (only_b - only_a) / all turns.
+
+    Raises
+    ------
+    InvalidResponses
+        If an argument is out of range.
+
+    References
+    ----------
+    Q. McNemar (1947), Note on the sampling error of the difference between correlated proportions or percentages,
+    Psychometrika 12, 153-157.
+    A. L. Edwards (1948), Note on the "correction for continuity" in testing the significance of the difference between
+    correlated proportions, Psychometrika 13, 185-187.
     """
     names = ("only_a", "only_b", "both", "neither")
     counts = [check_count(x, name) for x, name in zip((only_a, only_b, both, neither), names, strict=True)]
@@ -141,9 +229,22 @@ def mcnemar(
 
 
 def chi_square(counts: ArrayLike) -> Significance:
-    """Are k chatbots chosen equally often? counts (k,) of the turns that each one won. Pearson (1900), df = k - 1.
+    """Test whether k chatbots are chosen equally often, by Pearson's chi-square.
 
-    effect = largest minus smallest share. Raises InvalidResponses.
+    Parameters
+    ----------
+    counts : array_like of int, shape (k,)
+        Number of turns that each chatbot won.
+
+    Returns
+    -------
+    Significance
+        The result with k - 1 degrees of freedom; the effect is the largest minus the smallest share.
+
+    Raises
+    ------
+    InvalidResponses
+        If the values are no counts.
     """
     won = win_counts(counts)
     n, k = int(won.sum()), len(won)
@@ -156,10 +257,28 @@ def chi_square(counts: ArrayLike) -> Significance:
 
 
 def cochran_q(selections: ArrayLike) -> Significance:
-    """Are k chatbots selected equally often in the same turns? Cochran (1950), df = k - 1; for k = 2 McNemar's.
+    """Test whether k chatbots are selected equally often in the same turns, by Cochran's Q.
 
-    selections (n, k) of 0 and 1: row = turn, 1 = this chatbot's reply was selected. Turns in which all or none were
-    selected hold no evidence. effect = largest minus smallest share of selections. Raises InvalidResponses.
+    Turns in which all or none are selected contain no evidence. For k = 2 the test is McNemar's.
+
+    Parameters
+    ----------
+    selections : array_like of int, shape (n, k)
+        Rows of 0 and 1, one per turn.
+
+    Returns
+    -------
+    Significance
+        The result with k - 1 degrees of freedom; the effect is the largest minus the smallest share.
+
+    Raises
+    ------
+    InvalidResponses
+        If the values are no selections.
+
+    References
+    ----------
+    W. G. Cochran (1950), The comparison of percentages in matched samples, Biometrika 37, 256-266.
     """
     x = selection_rows(selections)
     n, k = x.shape
@@ -177,7 +296,28 @@ def cochran_q(selections: ArrayLike) -> Significance:
 
 
 def holm(p: Sequence[float] | FloatArray) -> Adjusted:
-    """Adjusted p values (k,) by Holm's step-down rule (1979), whatever the dependence. Raises InvalidResponses."""
+    """Return p values adjusted by Holm's step-down procedure, for any dependence.
+
+    Parameters
+    ----------
+    p : sequence of float, length k
+        p values.
+
+    Returns
+    -------
+    Adjusted
+        The adjusted p values.
+
+    Raises
+    ------
+    InvalidResponses
+        If a value is no probability.
+
+    References
+    ----------
+    S. Holm (1979), A simple sequentially rejective multiple test procedure, Scandinavian Journal of Statistics 6,
+    65-70.
+    """
     raw = numbers(p, "p")
     if raw.ndim != 1 or len(raw) == 0:
         raise InvalidResponses("p is not a list of p values", code="shape", hint="give one p value per test")
@@ -194,13 +334,41 @@ def holm(p: Sequence[float] | FloatArray) -> Adjusted:
 def simultaneous(
     mean: FloatArray, covariance: FloatArray, *, level: float = 0.95, draws: int = _DRAWS, seed: int = 0
 ) -> SimultaneousContrasts:
-    """Intervals for k jointly normal quantities, mean (k,) and covariance (k, k), that cover all of them at `level`.
+    """Return simultaneous intervals for k jointly normal quantities.
 
-    The critical value is the quantile of the largest |z| of the family (single step; Hothorn, Bretz & Westfall
-    2008), from `draws` draws: a Monte Carlo error of about 0.01 at the default. It uses the correlations, so it is
-    never wider than Bonferroni's, and where differences share a chatbot it is narrower. Critical value and adjusted p
-    are held to the bounds that theory sets: no smaller than for a single test, no larger than by Sidak's inequality
-    (1967). The same seed gives the same numbers. Raises InvalidResponses.
+    The critical value is the quantile of the largest |z| (single step). It uses the correlations, so that it is never
+    wider than Bonferroni's. It lies between the value of a single test and Sidak's bound. The Monte Carlo error is
+    about 0.01 with the default draws.
+
+    Parameters
+    ----------
+    mean : ndarray of float, shape (k,)
+        Means.
+    covariance : ndarray of float, shape (k, k)
+        Covariance.
+    level : float
+        Joint probability.
+    draws : int
+        Number of draws.
+    seed : int
+        Seed of the draws.
+
+    Returns
+    -------
+    SimultaneousContrasts
+        Intervals and adjusted p values.
+
+    Raises
+    ------
+    InvalidResponses
+        If an argument is out of range.
+
+    References
+    ----------
+    T. Hothorn, F. Bretz and P. Westfall (2008), Simultaneous inference in general parametric models, Biometrical
+    Journal 50, 346-363.
+    Z. Sidak (1967), Rectangular confidence regions for the means of multivariate normal distributions, Journal of the
+    American Statistical Association 62, 626-633.
     """
     check_probability(level, "level")
     m, cov = _normal(mean, covariance)
@@ -258,7 +426,23 @@ def _normal(mean: FloatArray, covariance: FloatArray) -> tuple[FloatArray, Float
 
 
 def win_counts(counts: ArrayLike) -> IntArray:
-    """(k,) validated wins of k >= 2 chatbots, at least one in all. Raises InvalidResponses."""
+    """Return checked win counts.
+
+    Parameters
+    ----------
+    counts : array_like of int, shape (k,)
+        Wins of k >= 2 chatbots, at least one in all.
+
+    Returns
+    -------
+    ndarray of int, shape (k,)
+        The counts.
+
+    Raises
+    ------
+    InvalidResponses
+        If the values are no such counts.
+    """
     won = array_of(counts, "counts")
     if won.ndim != 1 or len(won) < 2:
         raise InvalidResponses("counts is not one number per chatbot", code="shape", hint="give two or more counts")
@@ -269,7 +453,23 @@ def win_counts(counts: ArrayLike) -> IntArray:
 
 
 def selection_rows(selections: ArrayLike) -> IntArray:
-    """(n, k) validated matched selections, n >= 1 turns of k >= 2 chatbots. Raises InvalidResponses."""
+    """Return checked matched selections.
+
+    Parameters
+    ----------
+    selections : array_like of int, shape (n, k)
+        n >= 1 rows of 0 and 1 for k >= 2 chatbots.
+
+    Returns
+    -------
+    ndarray of int, shape (n, k)
+        The selections.
+
+    Raises
+    ------
+    InvalidResponses
+        If the values are no such selections.
+    """
     x = array_of(selections, "selections")
     if x.ndim != 2 or x.shape[1] < 2:
         raise InvalidResponses(
@@ -285,7 +485,27 @@ def selection_rows(selections: ArrayLike) -> IntArray:
 
 
 def check_count(value: object, name: str, *, least: int = 0) -> int:
-    """`value` as a whole number >= least; 3.0 passes, True and 3.5 do not. Raises InvalidResponses."""
+    """Return a checked whole number.
+
+    Parameters
+    ----------
+    value : object
+        The value; 3.0 passes, True and 3.5 do not.
+    name : str
+        Name of the argument, for the error.
+    least : int
+        Least value.
+
+    Returns
+    -------
+    int
+        The number.
+
+    Raises
+    ------
+    InvalidResponses
+        If the value is anything else.
+    """
     if not is_number(value) or not -MOST_COUNTED <= value <= MOST_COUNTED or not float(value).is_integer():
         raise InvalidResponses(
             f"{name} is {value!r}, not a count", code="bad_count", hint="give a whole number, of at most 2^53"
@@ -299,7 +519,25 @@ def check_count(value: object, name: str, *, least: int = 0) -> int:
 
 
 def check_probability(value: float, name: str) -> float:
-    """A number strictly between 0 and 1. Raises InvalidResponses."""
+    """Return a checked number between 0 and 1, both excluded.
+
+    Parameters
+    ----------
+    value : float
+        The value.
+    name : str
+        Name of the argument, for the error.
+
+    Returns
+    -------
+    float
+        The number.
+
+    Raises
+    ------
+    InvalidResponses
+        If the value is anything else.
+    """
     if not is_number(value) or not 0.0 < value < 1.0:
         raise InvalidResponses(
             f"{name} {value} is outside (0, 1)", code="bad_probability", hint="give for example 0.05"
@@ -308,7 +546,25 @@ def check_probability(value: float, name: str) -> float:
 
 
 def check_method(method: str, *known: str) -> str:
-    """One of the known methods. Raises InvalidResponses."""
+    """Return a checked method.
+
+    Parameters
+    ----------
+    method : str
+        The method.
+    *known : str
+        The methods that exist.
+
+    Returns
+    -------
+    str
+        The method.
+
+    Raises
+    ------
+    InvalidResponses
+        If the method is unknown.
+    """
     if str(method) not in known:
         raise InvalidResponses(f"unknown method {method!r}", code="unknown_method", hint=f"use one of {known}")
     return method

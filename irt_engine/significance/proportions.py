@@ -15,7 +15,17 @@ from irt_engine.significance.paired_tests import check_count, check_probability
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """k of n, with an interval of theta. value None, and 0 to 1: nothing was tried."""
+    """Store a share k / n with an interval of the true share.
+
+    Parameters
+    ----------
+    k, n : int
+        Successes and trials.
+    value : float or None
+        k / n; None without trials.
+    lower, upper : float
+        Interval; 0 and 1 without trials.
+    """
 
     k: int
     n: int
@@ -25,10 +35,31 @@ class Share:
 
 
 def share(k: int, n: int, *, level: float = 0.95) -> Share:
-    """k of n with its exact interval, which covers theta at least as often as `level` says (Clopper & Pearson 1934).
+    """Return a share with its exact interval.
 
-    lower solves P(X >= k | theta) = (1 - level) / 2 and upper P(X <= k | theta) = (1 - level) / 2.
-    Raises InvalidResponses.
+    The lower bound solves P(X >= k | theta) = (1 - level) / 2, and the upper bound P(X <= k | theta) = (1 - level) / 2.
+
+    Parameters
+    ----------
+    k, n : int
+        Successes and trials.
+    level : float
+        Least coverage.
+
+    Returns
+    -------
+    Share
+        The share.
+
+    Raises
+    ------
+    InvalidResponses
+        If an argument is out of range.
+
+    References
+    ----------
+    C. J. Clopper and E. S. Pearson (1934), The use of confidence or fiducial limits illustrated in the case of the
+    binomial, Biometrika 26, 404-413.
     """
     k, n = _counts(k, n)
     tail = (1.0 - check_probability(level, "level")) / 2.0
@@ -38,7 +69,20 @@ def share(k: int, n: int, *, level: float = 0.95) -> Share:
 
 
 def chance_below(k: int, n: int, mark: float) -> float:
-    """P(X <= k | theta = mark): how often one whose chance is `mark` would do so badly. 1 without trials."""
+    """Return P(X <= k | theta = mark), the probability of at most k successes.
+
+    Parameters
+    ----------
+    k, n : int
+        Successes and trials.
+    mark : float
+        True share.
+
+    Returns
+    -------
+    float
+        The probability; 1 without trials.
+    """
     k, n = _counts(k, n)
     return float(binom.cdf(k, n, check_probability(mark, "mark")))
 

@@ -18,14 +18,18 @@ _PROBIT = 1.702  # sigma(x) is within .01 of Phi(x / 1.702)
 
 
 class ArenaPairs:
-    """In proportion to the fall of the interval's width, sqrt(S_aa / n) - sqrt(S_aa / (n + 1)).
+    """Draw pairs in proportion to the decrease of the interval's width, sqrt(S_aa / n) - sqrt(S_aa / (n + 1)).
 
-    S_aa is the variance of one vote on pair a, p (1 - p); n its votes. A pair without votes has no width yet: such
-    pairs come first.
+    S_aa is the variance p (1 - p) of one vote on pair a, and n the number of its votes. Pairs without votes come first.
+
+    Parameters
+    ----------
+    belief : Belief
+        The beliefs about the board.
 
     References
     ----------
-    Chiang et al. (2024), Chatbot Arena, section 5.
+    W.-L. Chiang et al. (2024), Chatbot Arena: an open platform for evaluating LLMs by human preference, section 5.
     """
 
     def __init__(self, belief: Belief) -> None:
@@ -33,7 +37,7 @@ class ArenaPairs:
         self.deviation = np.sqrt(p * (1.0 - p))
 
     def probabilities(self, pool: Pool, rng: np.random.Generator) -> FloatArray:
-        """Return (N,) the probability of each pair."""
+        """Return the probability of each pair; see `PairPolicy.probabilities`."""
         open_, n = pool.open_per_pair > 0, pool.pair_votes
         unseen = open_ & (n == 0)
         if unseen.any():
@@ -45,9 +49,15 @@ class ArenaPairs:
 
 
 class SwissPairs:
-    """A Swiss tournament: in each round every chatbot meets the nearest in the standings that it has met least often.
+    """Draw pairs as a Swiss tournament.
 
-    The next to play is the best placed of those with the fewest games; its opponent has also played least, if possible.
+    In each round, every chatbot meets the nearest one in the standings that it has met least often. The next to play is
+    the best placed of those with the fewest games. Its opponent has also played least, if possible.
+
+    Parameters
+    ----------
+    belief : Belief
+        The beliefs about the board.
     """
 
     def __init__(self, belief: Belief) -> None:
@@ -55,7 +65,7 @@ class SwissPairs:
         self.place[np.argsort(-belief.mean, kind="stable")] = np.arange(len(belief.mean))
 
     def probabilities(self, pool: Pool, rng: np.random.Generator) -> FloatArray:
-        """Return (N,) the probability of each pair."""
+        """Return the probability of each pair; see `PairPolicy.probabilities`."""
         games = pool.degrees()
         candidates = pool.open_per_pair > 0
         fewest = np.minimum(games[pool.low], games[pool.high])
@@ -67,18 +77,23 @@ class SwissPairs:
 
 
 class EntropyPairs:
-    """Uncertainty sampling: the pair whose outcome has the largest entropy, with abilities integrated out.
+    """Draw the pair whose outcome has the largest entropy, with abilities integrated out (uncertainty sampling).
+
+    Parameters
+    ----------
+    belief : Belief
+        The beliefs about the board.
 
     References
     ----------
-    Lewis & Gale (1994), A sequential algorithm for training text classifiers.
+    D. D. Lewis and W. A. Gale (1994), A sequential algorithm for training text classifiers, SIGIR 1994, 3-12.
     """
 
     def __init__(self, belief: Belief) -> None:
         self.belief = belief
 
     def probabilities(self, pool: Pool, rng: np.random.Generator) -> FloatArray:
-        """Return (N,) the probability of each pair."""
+        """Return the probability of each pair; see `PairPolicy.probabilities`."""
         p = _win_probability(self.belief)
         entropy = -(p * np.log(p) + (1.0 - p) * np.log1p(-p))
         open_ = pool.open_per_pair > 0
@@ -87,14 +102,19 @@ class EntropyPairs:
 
 
 class ThompsonPairs:
-    """Double Thompson sampling: the best chatbot of one posterior draw against that of another.
+    """Draw pairs by double Thompson sampling: the best chatbot of one posterior draw against that of another.
 
-    If both are the same, the second best of the second draw. The probabilities are the shares among a fixed set of
-    draws, made once per plan; pairs that are not open are left out.
+    If both are the same, the second best of the second draw is taken. The probabilities are shares among a fixed set of
+    draws; pairs that are not open are excluded.
+
+    Parameters
+    ----------
+    belief : Belief
+        The beliefs about the board.
 
     References
     ----------
-    Wu & Liu (2016), Double Thompson sampling for dueling bandits.
+    H. Wu and X. Liu (2016), Double Thompson sampling for dueling bandits, NIPS 2016.
     """
 
     def __init__(self, belief: Belief) -> None:
@@ -102,7 +122,7 @@ class ThompsonPairs:
         self.shares: FloatArray | None = None
 
     def probabilities(self, pool: Pool, rng: np.random.Generator) -> FloatArray:
-        """Return (N,) the probability of each pair."""
+        """Return the probability of each pair; see `PairPolicy.probabilities`."""
         if self.shares is None:
             self.shares = self._sample(pool, rng)
         p = np.where(pool.open_per_pair > 0, self.shares, 0.0)
@@ -123,15 +143,21 @@ class ThompsonPairs:
 
 
 class AsapPairs:
-    """Expected information gain of a Gaussian posterior per chatbot, in batches.
+    """Draw pairs by the expected information gain of a Gaussian posterior per chatbot, in batches.
 
     The gain of a pair is the expected KL divergence of both marginals after the answer from those before, by moment
     matching under a probit vote (TrueSkill). A batch is the minimum spanning tree of the inverse gains. Its edges are
-    asked in random order; the next tree is made from the belief with these answers expected.
+    asked in random order. The next tree uses the posterior with these answers expected.
+
+    Parameters
+    ----------
+    belief : Belief
+        The beliefs about the board.
 
     References
     ----------
-    Mikhailiuk et al. (2021), Active sampling for pairwise comparisons (ASAP).
+    A. Mikhailiuk et al. (2021), Active sampling for pairwise comparisons via approximate message passing and
+    information gain maximization, ICPR 2020.
     """
 
     def __init__(self, belief: Belief) -> None:
@@ -139,7 +165,7 @@ class AsapPairs:
         self.batch: IntArray = np.empty(0, np.int64)
 
     def probabilities(self, pool: Pool, rng: np.random.Generator) -> FloatArray:
-        """Return (N,) the probability of each pair."""
+        """Return the probability of each pair; see `PairPolicy.probabilities`."""
         left = np.zeros(len(pool.low), bool)
         left[self.batch] = True
         left &= (pool.open_per_pair > 0) & (pool.pair_votes == self._votes_then(pool))
@@ -180,16 +206,22 @@ class AsapPairs:
 
 
 class RmedPairs:
-    """RMED1, a dueling bandit that looks for the best chatbot.
+    """Draw pairs by RMED1, a dueling bandit that looks for the best chatbot.
 
-    I_i = sum over j with p_ij <= 1/2 of N_ij d(p_ij, 1/2) is the evidence against i as the best. A chatbot with at most
-    log t + f(M) more of it than the least suspect i* is a candidate, f(M) = .3 M^1.01. Each draw takes one candidate.
-    It meets i* if i* beats it (or no chatbot does), otherwise the chatbot that beats it most clearly. p_ij is the
-    posterior's. The publication takes the candidates in turn; here the one with the fewest votes is next.
+    I_i = sum over j with p_ij <= 1/2 of N_ij d(p_ij, 1/2) is the evidence against i as the best. Candidates have at
+    most log t + f(M) more of it than the chatbot i* with the least, f(M) = .3 M^1.01. A candidate meets i* if i* beats
+    it, or no chatbot does; otherwise it meets the chatbot that beats it most clearly. p_ij is the posterior's. The
+    candidate with the fewest votes is next, while the publication takes them in turn.
+
+    Parameters
+    ----------
+    belief : Belief
+        The beliefs about the board.
 
     References
     ----------
-    Komiyama et al. (2015), Regret lower bound and optimal algorithm in dueling bandit problem, algorithm 1.
+    J. Komiyama, J. Honda, H. Kashima and H. Nakagawa (2015), Regret lower bound and optimal algorithm in dueling bandit
+    problem, COLT 2015, algorithm 1.
     """
 
     def __init__(self, belief: Belief) -> None:
@@ -198,7 +230,7 @@ class RmedPairs:
         self.beats[belief.high, belief.low], self.beats[belief.low, belief.high] = p, 1.0 - p
 
     def probabilities(self, pool: Pool, rng: np.random.Generator) -> FloatArray:
-        """Return (N,) the probability of each pair."""
+        """Return the probability of each pair; see `PairPolicy.probabilities`."""
         open_ = pool.open_per_pair > 0
         unseen = open_ & (pool.pair_votes == 0)
         if unseen.any():

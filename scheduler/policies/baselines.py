@@ -34,10 +34,19 @@ from scheduler.state import CampaignState
 
 
 class StaticDesignSampler:
-    """Every pair on the same prompts, one prompt after the other (Sedoc & Ungar 2020): policy `paper`.
+    """Ask every pair on the same prompts, one prompt after the other: policy `paper`.
 
-    Prompts come at random until the first fit, then by discrimination. A prompt that was begun is finished on all
-    pairs, with all votes of an item (three in the paper), before the next one begins.
+    Prompts come at random until the first fit, then by discrimination. A prompt is finished on all pairs, with all
+    votes of an item (three in the paper), before the next one begins.
+
+    Parameters
+    ----------
+    state : CampaignState
+        The state of the campaign.
+
+    References
+    ----------
+    J. Sedoc and L. Ungar (2020), Item response theory for efficient human evaluation of chatbots, Eval4NLP, 21-33.
     """
 
     def __init__(self, state: CampaignState) -> None:
@@ -48,7 +57,7 @@ class StaticDesignSampler:
         self._of_prompt = 1.0
 
     def draw(self, pool: Pool, rng: np.random.Generator) -> Draw:
-        """Return an open item."""
+        """Return an open item; see `ItemSampler.draw`."""
         pairs = pool.open_pairs(self._prompt) if self._prompt >= 0 else np.empty(0, np.int64)
         of_prompt = 1.0
         if len(pairs) == 0:
@@ -59,7 +68,7 @@ class StaticDesignSampler:
         return Draw(int(pairs[chosen]), self._prompt, float(of_prompt * of_pair[chosen]))
 
     def expect(self, pool: Pool, pair: int, prompt: int) -> float:
-        """Return 0: this design values no item."""
+        """Return 0, because this design values no item; see `ItemSampler.expect`."""
         return 0.0
 
     def _next_prompt(self, pool: Pool, rng: np.random.Generator) -> tuple[float, IntArray]:

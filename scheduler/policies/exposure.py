@@ -107,7 +107,7 @@ class ConstrainedPrompts:
         self.group = _groups(state)
 
     def probabilities(self, pool: Pool, pair: int, prompts: IntArray) -> FloatArray:
-        """Return the probability of each of the pair's open prompts."""
+        """Return the probability of each open prompt; see `PromptPolicy.probabilities`."""
         left = self._left(pool, pair, prompts)
         p = np.zeros(len(prompts))
         p[left] = self.inner.probabilities(pool, pair, prompts[left])
@@ -139,7 +139,22 @@ class ConstrainedPrompts:
 
 
 def below_share(votes: FloatArray | IntArray, share: FloatArray | float, total: int) -> BoolArray:
-    """Return (n,) whether one more vote keeps each within its share of total + 1 votes, rounded up."""
+    """Return which counts stay within their share of all votes after one more vote.
+
+    Parameters
+    ----------
+    votes : ndarray, shape (n,)
+        Votes.
+    share : ndarray of float, shape (n,), or float
+        Largest shares.
+    total : int
+        Number of all votes.
+
+    Returns
+    -------
+    ndarray of bool, shape (n,)
+        Whether the count stays within its share of total + 1, rounded up.
+    """
     below: BoolArray = votes + 1 <= np.ceil(np.asarray(share) * (total + 1) - _ROUNDING)
     return below
 

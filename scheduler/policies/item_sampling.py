@@ -38,39 +38,107 @@ class Draw:
 
 
 class ItemSampler(Protocol):
-    """A policy made ready for one plan. `reason` says what its draws rest on."""
+    """Describe a policy that is ready for one plan."""
 
     @property
-    def reason(self) -> Reason: ...
+    def reason(self) -> Reason:
+        """Return the reason for its draws."""
+        ...
 
     def draw(self, pool: Pool, rng: np.random.Generator) -> Draw:
-        """Return an open item of a pool that has one; the caller takes it from the pool."""
+        """Return an open item.
+
+        Parameters
+        ----------
+        pool : Pool
+            The open items, at least one; the caller takes the item from the pool.
+        rng : Generator
+            Source of random numbers.
+
+        Returns
+        -------
+        Draw
+            The item.
+        """
         ...
 
     def expect(self, pool: Pool, pair: int, prompt: int) -> float:
-        """Expect an answer on an item that was not drawn here; return its value (0 if not valued)."""
+        """Expect an answer on an item that was not drawn here.
+
+        Parameters
+        ----------
+        pool : Pool
+            The open items.
+        pair, prompt : int
+            The item.
+
+        Returns
+        -------
+        float
+            Its value; 0 if items have no values.
+        """
         ...
 
 
 class PairPolicy(Protocol):
-    """Probabilities of the next pair. Pairs without an open item have probability 0."""
+    """Describe the choice of the next pair."""
 
     def probabilities(self, pool: Pool, rng: np.random.Generator) -> FloatArray:
-        """Return (N,) probabilities that sum to 1, of a pool with at least one open item."""
+        """Return the probability of each pair.
+
+        Parameters
+        ----------
+        pool : Pool
+            The open items, at least one.
+        rng : Generator
+            Source of random numbers.
+
+        Returns
+        -------
+        ndarray of float, shape (N,)
+            Probabilities that sum to 1; 0 for pairs without an open item.
+        """
         ...
 
 
 class PromptPolicy(Protocol):
-    """Probabilities of the next prompt, given the pair."""
+    """Describe the choice of the next prompt, given the pair."""
 
     def probabilities(self, pool: Pool, pair: int, prompts: IntArray) -> FloatArray:
-        """Return (len(prompts),) probabilities that sum to 1; `prompts` are the pair's open ones, at least one."""
+        """Return the probability of each open prompt.
+
+        Parameters
+        ----------
+        pool : Pool
+            The open items.
+        pair : int
+            The pair.
+        prompts : ndarray of int, shape (n,)
+            The pair's open prompts, at least one.
+
+        Returns
+        -------
+        ndarray of float, shape (n,)
+            Probabilities that sum to 1.
+        """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class PairThenPromptSampler:
-    """Draw a pair, then a prompt for it. `belief` values the draw and expects it to be answered."""
+    """Draw a pair, then a prompt for it.
+
+    Parameters
+    ----------
+    pairs : PairPolicy
+        The choice of the pair.
+    prompts : PromptPolicy
+        The choice of the prompt.
+    belief : Belief or None
+        Values the draw, and expects its answer.
+    reason : Reason
+        The reason for its draws.
+    """
 
     pairs: PairPolicy
     prompts: PromptPolicy
@@ -78,7 +146,7 @@ class PairThenPromptSampler:
     reason: Reason
 
     def draw(self, pool: Pool, rng: np.random.Generator) -> Draw:
-        """Return an open item."""
+        """Return an open item; see `ItemSampler.draw`."""
         of_pair = self.pairs.probabilities(pool, rng)
         pair = sample_index(of_pair, rng)
         prompts = pool.open_prompts(pair)
@@ -88,29 +156,72 @@ class PairThenPromptSampler:
         return Draw(pair, prompt, float(of_pair[pair] * of_prompt[chosen]), self.expect(pool, pair, prompt))
 
     def expect(self, pool: Pool, pair: int, prompt: int) -> float:
-        """Expect an answer; return its value."""
+        """Expect an answer, and return its value; see `ItemSampler.expect`."""
         if self.belief is None:
             return 0.0
         return self.belief.expect(pair, float(self.belief.information(pair, pool.votes(pair))[prompt]))
 
 
 def sample_index(probabilities: FloatArray, rng: np.random.Generator) -> int:
-    """Return an index with these probabilities; never one whose probability is 0."""
+    """Return a random index.
+
+    Parameters
+    ----------
+    probabilities : ndarray of float, shape (n,)
+        Probabilities.
+    rng : Generator
+        Source of random numbers.
+
+    Returns
+    -------
+    int
+        The index; its probability is positive.
+    """
     cumulative = np.cumsum(probabilities)
     return int(np.searchsorted(cumulative, rng.random() * cumulative[-1], side="right"))
 
 
 def uniform_over(allowed: BoolArray) -> FloatArray:
-    """Return equal probabilities over what is allowed, of which there is at least one."""
+    """Return equal probabilities over what is allowed.
+
+    Parameters
+    ----------
+    allowed : ndarray of bool, shape (n,)
+        What is allowed, at least one.
+
+    Returns
+    -------
+    ndarray of float, shape (n,)
+        Probabilities.
+    """
     p: FloatArray = allowed / allowed.sum()
     return p
 
 
 def shortlisted(score: FloatArray, floor: float = FLOOR, best: int = SHORTLIST) -> FloatArray:
-    """Return probabilities uniform over the `best` highest scores, mixed with `floor` uniform over all.
+    """Return probabilities that are uniform over the highest scores, mixed with a share over all.
 
-    This is the randomesque method of exposure control (Kingsbury & Zara 1989). Scores of -inf are excluded. Equal
-    scores are cut by position, so that the result is deterministic.
+    This is the randomesque method of exposure control. Equal scores are cut by position, so that the result is
+    deterministic.
+
+    Parameters
+    ----------
+    score : ndarray of float, shape (n,)
+        Scores; -inf excludes.
+    floor : float
+        Share that is uniform over all.
+    best : int
+        Number of highest scores.
+
+    Returns
+    -------
+    ndarray of float, shape (n,)
+        Probabilities.
+
+    References
+    ----------
+    G. G. Kingsbury and A. R. Zara (1989), Procedures for selecting items for computerized adaptive tests, Applied
+    Measurement in Education 2, 359-375.
     """
     allowed = np.isfinite(score)
     count = min(best, int(allowed.sum()))

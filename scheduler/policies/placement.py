@@ -55,14 +55,31 @@ class Placement:
 
     @property
     def votes(self) -> int:
-        """The number of votes after which a chatbot is placed."""
+        """Return the number of votes after which a chatbot is placed."""
         return self.anchor + self.neighbours
 
 
 def newcomers(state: CampaignState, pool: Pool, placement: Placement, target: Target | None = None) -> IntArray:
-    """Return the chatbots with too few votes on an established board, where most have twice the votes of a placement.
+    """Return the chatbots with too few votes on an established board.
 
-    The chatbot of a `NewEntrantTarget` is one while it has too few votes, whatever votes the others have.
+    On an established board, most chatbots have twice the votes of a placement. The chatbot of a `NewEntrantTarget`
+    needs no such board.
+
+    Parameters
+    ----------
+    state : CampaignState
+        The state.
+    pool : Pool
+        Its open items.
+    placement : Placement
+        The votes of a placement.
+    target : Target, optional
+        The target of the plan.
+
+    Returns
+    -------
+    ndarray of int
+        The chatbots.
     """
     if state.posterior is None:
         return np.empty(0, np.int64)
@@ -84,7 +101,20 @@ def _votes(state: CampaignState, pool: Pool) -> IntArray:
 
 
 def anchor_of(belief: Belief, known: IntArray) -> int:
-    """Return the chatbot nearest to the median ability among the better measured half of `known` (k,)."""
+    """Return the chatbot nearest to the median ability among the more precise half.
+
+    Parameters
+    ----------
+    belief : Belief
+        The beliefs about the board.
+    known : ndarray of int, shape (k,)
+        The chatbots to choose from.
+
+    Returns
+    -------
+    int
+        The chatbot.
+    """
     se = np.sqrt(np.diag(belief.covariance)[known])
     away = np.abs(belief.mean[known] - np.median(belief.mean[known]))
     away[se > np.median(se) * (1.0 + 1e-9)] = np.inf
@@ -92,9 +122,24 @@ def anchor_of(belief: Belief, known: IntArray) -> int:
 
 
 class PlacementPairs:
-    """A pair policy that places new chatbots with a share 1 - floor of the draws, those with the fewest votes first.
+    """Place new chatbots with a share of the draws, those with the fewest votes first.
 
-    The rest of the draws, and all where no chatbot is new, follow the usual policy.
+    The other draws, and all draws without new chatbots, follow the usual policy.
+
+    Parameters
+    ----------
+    usual : PairPolicy
+        The usual policy.
+    belief : Belief
+        The beliefs about the board.
+    new : ndarray of int
+        The new chatbots.
+    placement : Placement
+        The votes of a placement.
+    floor : float
+        Share of the draws that follows the usual policy.
+    cap : float
+        Largest share of a pair in all votes.
     """
 
     def __init__(
@@ -106,13 +151,26 @@ class PlacementPairs:
         self.anchor = anchor_of(belief, self.known)
 
     def probabilities(self, pool: Pool, rng: np.random.Generator) -> FloatArray:
-        """Return (N,) the probability of each pair."""
+        """Return the probability of each pair; see `PairPolicy.probabilities`."""
         p = self.usual.probabilities(pool, rng)
         first = self._meetings(pool)
         return self.floor * p + (1.0 - self.floor) * uniform_over(first) if first.any() else p
 
     def placing(self, pool: Pool, pair: int) -> bool:
-        """Return whether a pair is a new chatbot with the anchor, where all prompts are equally good."""
+        """Return whether a pair is a new chatbot with the anchor.
+
+        Parameters
+        ----------
+        pool : Pool
+            The open items.
+        pair : int
+            The pair.
+
+        Returns
+        -------
+        bool
+            True if all prompts are equally good for it.
+        """
         ends = {int(pool.low[pair]), int(pool.high[pair])}
         votes = pool.degrees()
         return self.anchor in ends and any(votes[m] < self.placement.anchor for m in self.new if m in ends)
@@ -139,13 +197,21 @@ class PlacementPairs:
 
 
 class PlacementPrompts:
-    """A prompt policy: a prompt that the new chatbot has not met its anchor on; otherwise the usual policy."""
+    """Draw a prompt on which the new chatbot has not met its anchor; otherwise follow the usual policy.
+
+    Parameters
+    ----------
+    usual : PromptPolicy
+        The usual policy.
+    pairs : PlacementPairs
+        The policy that draws the pairs.
+    """
 
     def __init__(self, usual: PromptPolicy, pairs: PlacementPairs) -> None:
         self.usual, self.pairs = usual, pairs
 
     def probabilities(self, pool: Pool, pair: int, prompts: IntArray) -> FloatArray:
-        """Return the probability of each of the pair's open prompts."""
+        """Return the probability of each open prompt; see `PromptPolicy.probabilities`."""
         if not self.pairs.placing(pool, pair):
             return self.usual.probabilities(pool, pair, prompts)
         votes = pool.votes(pair)[prompts]

@@ -62,10 +62,24 @@ class RetirementRule:
 def with_retired(
     state: CampaignState, rule: RetirementRule | None, placement: Placement | None = None
 ) -> CampaignState:
-    """Return the state with the prompts that the rule retires, beside those that are retired already.
+    """Return the state with the prompts that a rule retires.
 
-    `plan` does this with its design's rule. Do the same before asking whether anything is left: items on retired
-    prompts are closed, and a state that does not say so counts them as open.
+    `plan` does this with its design's rule. Do the same before you ask whether anything is left, because items on
+    retired prompts are closed.
+
+    Parameters
+    ----------
+    state : CampaignState
+        The state.
+    rule : RetirementRule or None
+        The rule; None retires no prompt.
+    placement : Placement, optional
+        Votes of a placement, which retirement must not prevent.
+
+    Returns
+    -------
+    CampaignState
+        The state with additional retired prompts.
     """
     if rule is None or state.posterior is None or len(state.prompts) == 0:
         return state
@@ -76,7 +90,22 @@ def with_retired(
 
 
 def uninformative(state: CampaignState, posterior: Posterior, rule: RetirementRule) -> IntArray:
-    """Return (r,) the prompts, by index in the state, that the rule finds uninformative."""
+    """Return the prompts that a rule finds uninformative.
+
+    Parameters
+    ----------
+    state : CampaignState
+        The state.
+    posterior : Posterior
+        The fit of the board.
+    rule : RetirementRule
+        The rule.
+
+    Returns
+    -------
+    ndarray of int, shape (r,)
+        Indices of the prompts in the state.
+    """
     votes = np.bincount(state.judged[:, 2], minlength=len(state.prompts))
     se = _spread(posterior)
     expected = prompt_table(state, posterior).of_pair(0.0, se)

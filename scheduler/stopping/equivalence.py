@@ -67,11 +67,11 @@ class Equivalence:
 
     @property
     def target(self) -> Target:
-        """The target that judgments are chosen for: pairs that are not told apart yet."""
+        """Return the target for which judgments are chosen: undecided pairs."""
         return DEFAULT_DESIGN.target
 
     def decide(self, state: CampaignState) -> StoppingDecision:
-        """Return whether all pairs are decided."""
+        """Return whether all pairs are decided; see `StoppingRule.decide`."""
         why = obstacle(state)
         if why or state.posterior is None:
             return StoppingDecision(False, why or Reason("no_fit"), {"margin": self.margin, "progress": 0.0})
@@ -95,7 +95,7 @@ class Equivalence:
         return StoppingDecision(True, Reason("equivalence_decided", counts), evidence)
 
     def feasibility(self, state: CampaignState, attainable: AttainablePrecision) -> Feasibility:
-        """Return the probability that the least clear pair will be decided."""
+        """Return the probability that the least clear pair will be decided; see `GoalRule.feasibility`."""
         enough = math.log1p(-self.probability)
 
         def decided(mean: FloatArray, se: FloatArray) -> BoolArray:

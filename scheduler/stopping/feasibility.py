@@ -85,16 +85,40 @@ class Feasibility:
 
 
 class GoalRule(Protocol):
-    """A stopping rule with a goal whose feasibility can be computed."""
+    """Describe a stopping rule with a goal whose feasibility can be computed."""
 
     order: ClassVar[int]
 
     def decide(self, state: CampaignState) -> StoppingDecision:
-        """Return whether to stop, and why."""
+        """Return whether to stop, and why.
+
+        Parameters
+        ----------
+        state : CampaignState
+            The state.
+
+        Returns
+        -------
+        StoppingDecision
+            The decision with its reason.
+        """
         ...
 
     def feasibility(self, state: CampaignState, attainable: AttainablePrecision) -> Feasibility:
-        """Return whether the goal can be reached with this precision."""
+        """Return whether the goal can be reached.
+
+        Parameters
+        ----------
+        state : CampaignState
+            The state.
+        attainable : AttainablePrecision
+            The precision after all possible judgments.
+
+        Returns
+        -------
+        Feasibility
+            The probability, and what limits it.
+        """
         ...
 
 
@@ -144,16 +168,21 @@ def least_chance(
 ) -> float:
     """Return the smallest probability among pairs to be decided: an upper bound for all of them together.
 
-    A mean is expected where it is now, and will have moved by the variance that is lost until then.
+    The expectation of a mean is its present value; until then it moves by the variance that is lost.
 
     Parameters
     ----------
     attainable : AttainablePrecision
-        The board then.
-    upper, lower : (n,) int array
+        The precision then.
+    upper, lower : ndarray of int, shape (n,)
         The pairs.
     decided : callable
-        Differences and SEs (k,) -> bool (k,).
+        Maps differences and standard errors (k,) to bool (k,).
+
+    Returns
+    -------
+    float
+        The probability.
     """
     mean = attainable.ability[upper] - attainable.ability[lower]
     now, then = (pair_variances(covariance, upper, lower) for covariance in (attainable.now, attainable.then))

@@ -53,7 +53,7 @@ class Futility:
             raise InvalidRequest(f"chance {self.chance}", code="bad_target", hint="give for example 0.05")
 
     def decide(self, state: CampaignState) -> StoppingDecision:
-        """Return whether the goal is out of reach."""
+        """Return whether the goal is out of reach; see `StoppingRule.decide`."""
         why = obstacle(state) or (None if state.prompts else Reason("no_prompts_ahead"))
         if why:
             return StoppingDecision(False, why, {})

@@ -37,7 +37,7 @@ class Budget:
             raise InvalidRequest(f"budget {self.judgments}", code="bad_budget", hint="give 0 or more judgments")
 
     def decide(self, state: CampaignState) -> StoppingDecision:
-        """Return whether the budget is spent."""
+        """Return whether the budget is spent; see `StoppingRule.decide`."""
         evidence = {"judgments": float(state.judgments), "budget": float(self.judgments)}
         if state.judgments >= self.judgments:
             return StoppingDecision(True, Reason("budget_spent", {"judgments": self.judgments}), evidence)
@@ -70,7 +70,7 @@ class Deadline:
             raise InvalidRequest(f"deadline {self.at} has no time zone", code="bad_deadline", hint="give it one")
 
     def decide(self, state: CampaignState) -> StoppingDecision:
-        """Return whether the deadline is reached. Raise InvalidState for a state without a time."""
+        """Return whether the deadline is reached; see `StoppingRule.decide`."""
         if state.now is None:
             raise InvalidState("a deadline, and no time", code="no_time", hint="give the state's now")
         left = max((self.at - state.now).total_seconds() / 86_400.0, 0.0)
@@ -95,7 +95,7 @@ class NothingLeft:
     order: ClassVar[int] = 7
 
     def decide(self, state: CampaignState) -> StoppingDecision:
-        """Return whether nothing is left to ask."""
+        """Return whether nothing is left to ask; see `StoppingRule.decide`."""
         open_items = Pool(state).total
         evidence = {"open_items": float(open_items), "pending": float(len(state.pending))}
         if open_items or len(state.pending):

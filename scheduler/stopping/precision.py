@@ -61,17 +61,22 @@ class TargetSE:
 
     @classmethod
     def for_difference(cls, difference: float, *, power: float = 0.8, alpha: float = 0.05) -> TargetSE:
-        """Return the rule after which a pair of neighbours that differ by `difference` is told apart with `power`.
+        """Return the rule after which a pair of neighbours is distinguished with a given power.
 
-        It uses the p-value that holds at any number of tests (`power.difference_se`). The power is for each pair by
-        itself, before the correction for the number of pairs, which finds fewer differences.
+        It uses the p value for any number of tests (`power.difference_se`). The power is for each pair, before the
+        correction for the number of pairs.
 
         Parameters
         ----------
         difference : float
-            Least difference that matters, in units of ability.
+            Smallest relevant difference, in units of ability.
         power, alpha : float
             Power and level of the test.
+
+        Returns
+        -------
+        TargetSE
+            The rule.
 
         Raises
         ------
@@ -87,11 +92,11 @@ class TargetSE:
 
     @property
     def target(self) -> Target:
-        """The target that judgments are chosen for: the largest SE."""
+        """Return the target for which judgments are chosen: the largest SE."""
         return LargestSETarget(self.over)
 
     def decide(self, state: CampaignState) -> StoppingDecision:
-        """Return whether the target SE is reached."""
+        """Return whether the target SE is reached; see `StoppingRule.decide`."""
         why = obstacle(state)
         if why or state.posterior is None:
             return StoppingDecision(False, why or Reason("no_fit"), {"target": self.value, "progress": 0.0})
@@ -105,7 +110,7 @@ class TargetSE:
         return StoppingDecision(False, self._reason("missed", se), evidence)
 
     def feasibility(self, state: CampaignState, attainable: AttainablePrecision) -> Feasibility:
-        """Return the probability that the attainable SE is small enough."""
+        """Return the probability that the attainable SE is small enough; see `GoalRule.feasibility`."""
         now, se = (max(self._largest(attainable.ability, C), 1e-12) for C in (attainable.now, attainable.then))
         sd = _ROUGH + _ROUGHER * max(math.log(now / se), 0.0)
         chance = float(ndtr(math.log(self.value / se) / sd))

@@ -59,13 +59,13 @@ class RankingResolved:
 
     @property
     def target(self) -> Target:
-        """The target that judgments are chosen for: the order, or the best k."""
+        """Return the target for which judgments are chosen: the order, or the best k."""
         if self.top is None:
             return DEFAULT_DESIGN.target
         return CombinedTarget(TopKTarget(self.top), PrecisionTarget(), 1.0 - _PRECISION_TOO)
 
     def decide(self, state: CampaignState) -> StoppingDecision:
-        """Return whether all pairs in question are told apart."""
+        """Return whether all pairs in question are distinguished; see `StoppingRule.decide`."""
         why = obstacle(state)
         if not why and self.top is not None and self.top >= len(state.chatbots):
             why = Reason("top_is_everybody", {"top": self.top, "all": len(state.chatbots)})
@@ -85,7 +85,7 @@ class RankingResolved:
         return StoppingDecision(True, self._reason("resolved", all=len(upper)), evidence)
 
     def feasibility(self, state: CampaignState, attainable: AttainablePrecision) -> Feasibility:
-        """Return the probability that the least clear pair will be told apart."""
+        """Return the probability that the least clear pair will be distinguished; see `GoalRule.feasibility`."""
         enough = math.log1p(-self.probability)
 
         def decided(mean: FloatArray, se: FloatArray) -> BoolArray:

@@ -17,12 +17,23 @@ from scheduler.stopping.sample_size import SampleSize
 
 
 class StoppingRule(Protocol):
-    """A frozen rule. `order` is its place in the list of `planner.decide`."""
+    """Describe a stopping rule; `order` is its place in the list of `planner.decide`."""
 
     order: ClassVar[int]
 
     def decide(self, state: CampaignState) -> StoppingDecision:
-        """Return whether to stop, and why."""
+        """Return whether to stop, and why.
+
+        Parameters
+        ----------
+        state : CampaignState
+            The state.
+
+        Returns
+        -------
+        StoppingDecision
+            The decision with its reason.
+        """
         ...
 
 

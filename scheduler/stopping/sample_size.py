@@ -55,35 +55,53 @@ class SampleSize:
     def for_gap(
         cls, design: CampaignDesign, gap: float, *, power: float = 0.8, alpha: float = 0.05, seed: int = 0
     ) -> SampleSize:
-        """Return the size at which a gap of abilities is found, by simulation; some seconds to a minute.
+        """Return the size at which a gap of abilities is found, by simulation. It takes seconds to a minute.
 
         Parameters
         ----------
         design : CampaignDesign
             The campaign.
         gap : float
-            Difference of abilities to find.
+            Difference of abilities, in logits.
         power, alpha : float
             Power and level of the test.
         seed : int
             Seed of the simulation.
+
+        Returns
+        -------
+        SampleSize
+            The rule.
         """
         return cls(campaign_size(design, GapFound(gap, alpha), power=power, seed=seed).judgments)
 
     @classmethod
     def for_share(cls, difference: float, *, power: float = 0.8, alpha: float = 0.05) -> SampleSize:
-        """Return the size per pair that tells a share of wins of 1/2 + difference from 1/2 (binomial test)."""
+        """Return the size per pair for a binomial test of a share of wins.
+
+        Parameters
+        ----------
+        difference : float
+            Difference of the share from 1/2.
+        power, alpha : float
+            Power and level of the test.
+
+        Returns
+        -------
+        SampleSize
+            The rule.
+        """
         from irt_engine.power import binomial_size  # late: scipy.stats takes half a second to load
 
         return cls(binomial_size(difference, power=power, alpha=alpha), of="pair")
 
     @property
     def target(self) -> Target:
-        """The target that judgments are chosen for: the order."""
+        """Return the target for which judgments are chosen: the order."""
         return DEFAULT_DESIGN.target
 
     def decide(self, state: CampaignState) -> StoppingDecision:
-        """Return whether the sample size is reached."""
+        """Return whether the sample size is reached; see `StoppingRule.decide`."""
         why, each = obstacle(state), self._each(state)
         judged = int(each.min())
         progress = min(1.0, judged / self.judgments)
@@ -103,7 +121,7 @@ class SampleSize:
         return StoppingDecision(False, missed, evidence)
 
     def feasibility(self, state: CampaignState, attainable: AttainablePrecision) -> Feasibility:
-        """Return whether enough judgments may still be asked."""
+        """Return whether enough judgments may still be asked; see `GoalRule.feasibility`."""
         pairs = 1 if self.of == "board" else math.comb(len(state.chatbots), 2)
         most = (state.judgments + len(state.pending) + attainable.judgments) / pairs
         reason = Reason("sample_size_feasible", {"judged": most, "judgments": self.judgments})

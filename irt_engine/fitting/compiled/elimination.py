@@ -153,8 +153,7 @@ def eliminate(info: SlotInformation, lower: FloatArray, shared: FloatArray) -> N
 def slot_covariances(
     info: SlotInformation, first: int, lower: FloatArray, covariance: FloatArray, cross: FloatArray, own: FloatArray
 ) -> None:
-    """Fill B Sigma and B Sigma B' + D^-1 of slots from the first on, with B = -D^-1 C, and 1 where a common log gap is
-    a total's. Columns of cross (slots, W, S), 0 beforehand, that a slot's cells do not touch are left."""
+    """Fill B Sigma (slots, W, S) and B Sigma B' + D^-1 of some slots; lower (slots, W, W) is their L^-1."""
     S, gaps = len(covariance), info.cross.shape[1] - info.first_gap
     place, touched = np.empty(S, np.int64), np.empty(S, np.int64)
     for here in range(len(own)):
