@@ -18,7 +18,7 @@ import numpy as np
 from scipy.special import expit
 
 from irt_engine.arrays import FloatArray, IntArray
-from irt_engine.models.graded_response import category_probabilities, item_information
+from irt_engine.models.graded_response import item_information
 from irt_engine.posterior.prediction import pairs_of_board, slopes_of_tiers, theta_of_pairs, tiers_of_pairs
 
 if TYPE_CHECKING:
@@ -58,30 +58,6 @@ def category_information(theta: FloatArray, discrimination: FloatArray, threshol
         np.concatenate([none, f], axis=-1) + np.concatenate([f, none], axis=-1)
     )
     return information
-
-
-def information_shares(theta: FloatArray, discrimination: FloatArray, thresholds: FloatArray) -> FloatArray:
-    """Return each category's share of the item information, P_k I_k.
-
-    Parameters
-    ----------
-    theta, discrimination : ndarray of float, shape (...,)
-        As in `category_information`.
-    thresholds : ndarray of float, shape (..., E)
-        As in `category_information`.
-
-    Returns
-    -------
-    ndarray of float, shape (..., E + 1)
-        Shares; their sum is the item information.
-
-    References
-    ----------
-    F. Samejima (1969), Estimation of latent ability using a response pattern of graded scores, Psychometrika Monograph
-    17.
-    """
-    p = category_probabilities(theta, discrimination, thresholds)
-    return p * category_information(theta, discrimination, thresholds)
 
 
 def total_information(theta: FloatArray, discrimination: FloatArray, thresholds: FloatArray) -> FloatArray:

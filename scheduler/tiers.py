@@ -13,7 +13,7 @@ from collections.abc import Mapping
 import numpy as np
 from scipy.special import ndtri
 
-from irt_engine.arrays import FloatArray, IntArray
+from irt_engine.arrays import FloatArray
 from irt_engine.posterior import Posterior
 from scheduler.errors import InvalidRequest
 
@@ -59,25 +59,6 @@ def place(
         before = min(given.get(name, int(now[m])), len(borders))
         tiers[name] = int(now[m]) if _left(ability[m], se[m], before, int(now[m]), borders, level) else before
     return tiers
-
-
-def tier_of_pairs(tiers: IntArray, low: IntArray, high: IntArray) -> IntArray:
-    """Return the tiers of both chatbots of each pair, the stronger one first.
-
-    Parameters
-    ----------
-    tiers : ndarray of int, shape (M,)
-        Tiers of the chatbots.
-    low, high : ndarray of int, shape (n,)
-        The pairs, in either orientation.
-
-    Returns
-    -------
-    ndarray of int, shape (n, 2)
-        The tiers.
-    """
-    both: IntArray = np.sort(np.stack([tiers[low], tiers[high]], axis=-1), axis=-1)
-    return both
 
 
 def _check(count: int, level: float, earlier: Mapping[str, int]) -> None:

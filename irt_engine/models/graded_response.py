@@ -9,8 +9,6 @@ Everything is written in the ratios f_c / P_k, which stay finite where f_c and P
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from scipy.special import expit, log_expit
 
@@ -21,25 +19,6 @@ EDGES = 6
 _LARGEST_X = 60.0  # sigma(-60) = 9e-27: far beyond any data, far from underflow
 _SMALLEST_GAP = 1e-10  # two thresholds never quite meet, so that no category has probability 0
 _LARGEST_GAP = 700.0  # e^700 is still finite
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class EdgeTerms:
-    """Store the score and the expected information with respect to the edges x.
-
-    Parameters
-    ----------
-    score : ndarray of float, shape (n, 6)
-        Score.
-    diagonal : ndarray of float, shape (n, 6)
-        Diagonal of the tridiagonal information.
-    off : ndarray of float, shape (n, 5)
-        Its off-diagonal.
-    """
-
-    score: FloatArray
-    diagonal: FloatArray
-    off: FloatArray
 
 
 def edges(theta: FloatArray, alpha: FloatArray, thresholds: FloatArray) -> FloatArray:
@@ -126,94 +105,6 @@ def _ratios(x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     above[..., :-1] += odds
     below[..., 1:] += odds
     return F * G, above, below
-
-
-def edge_terms(x: FloatArray, category: IntArray) -> EdgeTerms:
-    """Return the score of the observed category and the expected information, with respect to the edges.
-
-    Edge c occurs in categories c and c + 1 only, so that the information is tridiagonal: T_cc = f_c^2 (1 / P_c + 1 /
-    P_{c+1}) and T_{c,c+1} = -f_c f_{c+1} / P_{c+1}.
-
-    Parameters
-    ----------
-    x : ndarray of float, shape (n, 6)
-        Edges.
-    category : ndarray of int, shape (n,)
-        Observed categories.
-
-    Returns
-    -------
-    EdgeTerms
-        Score and information.
-    """
-    f, above, below = _ratios(x)
-    score = np.zeros_like(x)
-    rows = np.arange(len(category))
-    has_left, has_right = category > 0, category < CATEGORIES - 1
-    score[rows[has_left], category[has_left] - 1] = above[rows[has_left], category[has_left] - 1]
-    score[rows[has_right], category[has_right]] = -below[rows[has_right], category[has_right]]
-    return EdgeTerms(score, f * (above + below), -f[..., 1:] * above[..., :-1])
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ObservedTerms:
-    """Store the derivatives of log P_k = log F(left) + log F(-right) + log(1 - e^-gap) for the observed categories.
-
-    gap = left - right counts as a third variable. The second derivatives have a minus sign; they are not negative,
-    because log P is concave in x.
-
-    Parameters
-    ----------
-    left, right : ndarray of int, shape (n,)
-        Edges of the category. An outermost category has one edge; the terms of the other are 0.
-    slope_left, slope_right, slope_gap : ndarray of float, shape (n,)
-        First derivatives.
-    bend_left, bend_right, bend_gap : ndarray of float, shape (n,)
-        Second derivatives with a minus sign.
-    """
-
-    left: IntArray
-    right: IntArray
-    slope_left: FloatArray
-    slope_right: FloatArray
-    slope_gap: FloatArray
-    bend_left: FloatArray
-    bend_right: FloatArray
-    bend_gap: FloatArray
-
-
-def observed_terms(x: FloatArray, category: IntArray) -> ObservedTerms:
-    """Return the first and second derivatives of the log probability of the observed categories.
-
-    Parameters
-    ----------
-    x : ndarray of float, shape (n, 6)
-        Edges.
-    category : ndarray of int, shape (n,)
-        Observed categories.
-
-    Returns
-    -------
-    ObservedTerms
-        The derivatives.
-    """
-    rows = np.arange(len(category))
-    left, right = np.maximum(category - 1, 0), np.minimum(category, EDGES - 1)
-    has_left, has_right = category > 0, category < CATEGORIES - 1
-    up, down = x[rows, left], x[rows, right]
-    gap = np.clip(up - down, _SMALLEST_GAP, _LARGEST_GAP)
-    inner = has_left & has_right
-    odds = np.where(inner, 1.0 / np.expm1(np.where(inner, gap, 1.0)), 0.0)
-    return ObservedTerms(
-        left=left,
-        right=right,
-        slope_left=has_left * expit(-up),
-        slope_right=-(has_right * expit(down)),
-        slope_gap=odds,
-        bend_left=has_left * expit(up) * expit(-up),
-        bend_right=has_right * expit(down) * expit(-down),
-        bend_gap=odds * (1.0 + odds),
-    )
 
 
 def item_information(theta: FloatArray, alpha: FloatArray, thresholds: FloatArray) -> FloatArray:

@@ -54,7 +54,6 @@ class StaticDesignSampler:
         self.discrimination = discriminations(state, posterior) if posterior else np.zeros(len(state.prompts))
         self.reason = Reason("paper_by_discrimination" if posterior else "paper_at_random")
         self._prompt = -1
-        self._of_prompt = 1.0
 
     def draw(self, pool: Pool, rng: np.random.Generator) -> Draw:
         """Return an open item; see `ItemSampler.draw`."""

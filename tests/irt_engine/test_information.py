@@ -14,7 +14,6 @@ from irt_engine.information import (
     category_information,
     expected_fall,
     expected_information,
-    information_shares,
     pair_information,
     projections,
     total_information,
@@ -48,10 +47,11 @@ def test_category_information_is_the_curvature_of_the_log_probability(edges: np.
 
 
 @WITH_EDGES
-def test_item_information_is_the_sum_of_the_shares_and_of_the_squared_slopes(edges: np.ndarray) -> None:
+def test_item_information_is_the_sum_of_shares_and_squared_slopes(edges: np.ndarray) -> None:
     alpha, theta, step = TRUTH.discrimination, np.full(30, 0.7), 1e-5
     item = item_information(theta, alpha, edges)
-    assert np.allclose(information_shares(theta, alpha, edges).sum(axis=-1), item, rtol=1e-9)
+    shares = category_probabilities(theta, alpha, edges) * category_information(theta, alpha, edges)
+    assert np.allclose(shares.sum(axis=-1), item, rtol=1e-9)
     up, down = (category_probabilities(theta + e, alpha, edges) for e in (step, -step))
     slope = (up - down) / (2.0 * step)
     assert np.allclose((slope**2 / category_probabilities(theta, alpha, edges)).sum(axis=-1), item, rtol=1e-6)

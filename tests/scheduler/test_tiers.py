@@ -16,7 +16,7 @@ from irt_engine.simulate import draw_truth
 from scheduler import AdaptiveDesign, CampaignState, InvalidRequest, plan
 from scheduler.estimator import estimate, estimate_with_warm_start
 from scheduler.replay import ReplayLoop
-from scheduler.tiers import place, tier_of_pairs
+from scheduler.tiers import place
 from tests.scheduler.cast import POSTERIOR
 
 
@@ -80,13 +80,6 @@ def test_who_has_no_tier_yet_goes_where_it_stands() -> None:
 
 def test_more_tiers_than_chatbots_are_one_each() -> None:
     assert place(board([0.0, 1.0]), count=5) == {"c0": 1, "c1": 0}
-
-
-def test_the_tiers_of_a_pair_do_not_depend_on_its_order() -> None:
-    tiers = np.array([1, 0, 1])
-    low, high = np.array([0, 0, 1]), np.array([1, 2, 2])
-    assert tier_of_pairs(tiers, low, high).tolist() == [[0, 1], [1, 1], [0, 1]]
-    assert (tier_of_pairs(tiers, high, low) == tier_of_pairs(tiers, low, high)).all()
 
 
 @pytest.mark.parametrize("change", [{"count": 0}, {"level": 0.4}, {"level": 1.0}, {"earlier": {"c0": 2}}])
