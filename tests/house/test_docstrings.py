@@ -47,7 +47,8 @@ def public_names(path: Path) -> Iterator[PublicName]:
     for node in ast.parse(path.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
             yield PublicName(where, node.name, node, None)
-            for part in node.body if isinstance(node, ast.ClassDef) else []:
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            for part in node.body:
                 if isinstance(part, ast.FunctionDef) and not part.name.startswith("_") and not _overload(part):
                     yield PublicName(where, f"{node.name}.{part.name}", part, node)
 
