@@ -203,3 +203,17 @@ def is_names(values: object) -> bool:
         True for a sequence of strings.
     """
     return isinstance(values, Sequence) and not isinstance(values, str) and all(isinstance(x, str) for x in values)
+
+
+def freeze_arrays(value: Any) -> None:
+    """Replace the arrays of a frozen dataclass by read-only copies.
+
+    Parameters
+    ----------
+    value : dataclass instance
+        The object, in its `__post_init__`.
+    """
+    for field in fields(value):
+        array = getattr(value, field.name)
+        if isinstance(array, np.ndarray):
+            object.__setattr__(value, field.name, frozen(array, array.dtype.type))

@@ -27,9 +27,9 @@ from __future__ import annotations
 import numpy as np
 
 from irt_engine.arrays import FloatArray, IntArray
-from irt_engine.information import variance_fall
 from irt_engine.models.priors import DEFAULT_PRIORS
 from irt_engine.posterior import Posterior
+from irt_engine.variance_reduction import variance_fall
 from scheduler.pool import Pool
 from scheduler.prompt_information import PairTables, discriminations
 from scheduler.state import CampaignState

@@ -16,7 +16,8 @@ import numpy as np
 from irt_engine import EngineWarning, ResponseTable
 from irt_engine.arrays import IntArray
 from irt_engine.models.comparison_graph import centred
-from irt_engine.simulate import Truth, all_cells, draw_truth, draw_votes
+from irt_engine.simulate import all_cells, draw_votes
+from irt_engine.truth import Truth, draw_truth
 from scheduler.belief import abilities_of
 from scheduler.errors import InvalidRequest
 from scheduler.forecasting.forecast import Forecast, ForecastTerms, most_of, summary

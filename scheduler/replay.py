@@ -14,7 +14,8 @@ import numpy as np
 
 from irt_engine import ResponseTable, WarmStart
 from irt_engine.arrays import IntArray
-from irt_engine.simulate import Truth, all_cells, draw_votes
+from irt_engine.simulate import all_cells, draw_votes
+from irt_engine.truth import Truth
 from scheduler.errors import InvalidRequest
 from scheduler.estimator import estimate_with_warm_start
 from scheduler.overlap import Overlap

@@ -11,7 +11,7 @@ from irt_engine import Posterior
 from irt_engine.arrays import BoolArray, FloatArray
 from irt_engine.models.comparison_graph import centred
 from irt_engine.posterior.differences import SAME
-from irt_engine.simulate import Truth
+from irt_engine.truth import Truth
 from scheduler.errors import InvalidRequest
 
 _Z = float(ndtri(0.975))

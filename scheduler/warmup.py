@@ -10,7 +10,8 @@ import sys
 
 from irt_engine.compilation import needs_compiling
 from irt_engine.fitting.kernels import use_kernels
-from irt_engine.simulate import all_cells, draw_truth, draw_votes
+from irt_engine.simulate import all_cells, draw_votes
+from irt_engine.truth import draw_truth
 from scheduler.forecasting.forecast import ForecastTerms, forecast
 from scheduler.forecasting.goals import AllAbilities
 from scheduler.forecasting.random_baseline import random_baseline

@@ -12,7 +12,7 @@ from evalsite.exchange.file_ranking import table_of
 from evalsite.exchange.vote_file import Votes
 from irt_engine.errors import EngineWarning
 from irt_engine.responses import ResponseTable
-from irt_engine.simulate import draw_truth
+from irt_engine.truth import draw_truth
 from scheduler.estimator import estimate
 from scheduler.policies.design import DEFAULT_DESIGN
 from scheduler.replay import replay, simulated_votes

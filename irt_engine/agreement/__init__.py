@@ -1,9 +1,10 @@
 """Agreement between annotators: coefficients, screening and reliability of annotators, redundant prompts."""
 
 from .annotator_reliability import Reliability, fit_reliability
+from .annotator_statistics import AnnotatorStatistics, annotator_statistics
 from .coefficients import Agreement, VoteAgreement, category_counts, fleiss_kappa, krippendorff_alpha, vote_agreement
 from .prompt_redundancy import Redundancy, RedundantPair, merge_prompts, redundant_prompts
-from .screening import AnnotatorStatistics, Screening, Verdict, annotator_statistics, screen, without
+from .screening import Screening, Verdict, screen, without
 
 __all__ = [
     "Agreement",

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from irt_engine.agreement.screening import _opinions
+from irt_engine.agreement.annotator_statistics import opinions_of
 from irt_engine.arrays import FloatArray, IntArray, numbers
 from irt_engine.errors import InvalidResponses
 from irt_engine.responses.table import ResponseTable
@@ -73,7 +73,7 @@ def category_counts(table: ResponseTable, *, ties: bool = True) -> IntArray:
     ndarray of int, shape (cells, 3) or (cells, 2)
         Opinions for A (the lower chatbot), tie and B.
     """
-    opinions = _opinions(table)
+    opinions = opinions_of(table)
     counts = np.zeros((int(opinions.cell.max()) + 1, 3), np.int64)
     np.add.at(counts, (opinions.cell, np.sign(opinions.value).astype(np.int64) + 1), 1)
     return counts if ties else counts[:, [0, 2]]

@@ -15,7 +15,8 @@ from irt_engine.models.thresholds import PromptModel
 from irt_engine.models.tier_effects import TierParts
 
 from .kernel_data import SlotInformation
-from .kernels import Kernels, kernels_for
+from .kernel_protocol import Kernels
+from .kernels import kernels_for
 
 _MOST_DENSE = 1 << 23  # numbers in those of all slots, if they are kept whole
 _DENSE_GAIN = 8  # a product of large matrices takes so much less time for each number than one of a slot's own

@@ -17,18 +17,27 @@ import os
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from irt_engine.arrays import FloatArray, IntArray
-from irt_engine.errors import DidNotConverge, EngineError, EngineWarning, InvalidResponses, NotIdentified
+from irt_engine.errors import DidNotConverge, EngineWarning, InvalidResponses, NotIdentified
 from irt_engine.fitting.comparison_names import comparisons_of
 from irt_engine.fitting.design import Design, design
 from irt_engine.fitting.everyday import Form, Model, check
 from irt_engine.fitting.fitted_posterior import judgments_by_chatbot
 from irt_engine.full.convergence import Diagnostics, effective_sizes, r_hat
+from irt_engine.full.pymc_model import (
+    ParameterLayout,
+    check_size,
+    compiled_model,
+    has_pair_effects,
+    load_libraries,
+    parameter_layout,
+    sampled_cells,
+    split_parameters,
+)
 from irt_engine.models.comparison_graph import centred, groups_of
 from irt_engine.models.priors import DEFAULT_PRIORS, Priors
 from irt_engine.posterior.moments import Scales
@@ -37,10 +46,8 @@ from irt_engine.responses.table import ResponseTable
 
 Progress = Callable[[int, int], None]
 
-MAX_PARAMETERS = 50_000  # a draw of so many numbers is 400 kB, and a gradient takes tens of milliseconds
 SAMPLER = "nutpie"
 _STAGES = 3  # model compiled, chains drawn, draws summarised
-_SMALLEST_GAP = 1e-7  # as in `kernels`: two thresholds never quite meet
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -145,10 +152,10 @@ def fit_full(
     # Net ratings of pooled prompts are taken as typical by both fits; of their votes the everyday fit integrates the
     # discrimination out, and here it is drawn.
     made = design(table, model, form, priors, pool=form == "net")
-    cells = _cells(made)
-    layout = _layout(made, priors)
-    _check_size(len(layout.given) + (len(cells.slot) if form == "vote" else 0))
-    compiled = _compiled(made, priors, cells, layout)
+    cells = sampled_cells(made)
+    layout = parameter_layout(made, priors)
+    check_size(len(layout.given) + (len(cells.slot) if form == "vote" else 0))
+    compiled = compiled_model(made, priors, cells, layout)
     told(1, _STAGES)
     drawn, divergences = _drawn(compiled, draws, tune, chains, cores, seed)
     told(2, _STAGES)
@@ -226,216 +233,7 @@ def _check_run(draws: int, tune: int, chains: int, cores: int | None, seed: int)
 # --- what the model is told ---
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Cells:
-    """The cells as the likelihood wants them; edge terms as (cell, edge, times), gaps summed by slot."""
-
-    slot: IntArray  # (n,)
-    comparison: IntArray  # (n,)
-    side: FloatArray  # (n,)
-    above: tuple[IntArray, IntArray, FloatArray]  # log sigma(x)
-    below: tuple[IntArray, IntArray, FloatArray]  # log sigma(-x)
-    inner: FloatArray  # (J, E - 1): how often a category between edges c and c + 1 was seen
-    alone: FloatArray  # (n,) 1 in the shared slot, where replies have no place of their own, 0 elsewhere
-    replies: IntArray  # (n, 2) places among the replies' effects, low then high; 0 where alone, (n, 0) without any
-
-
-def _cells(made: Design) -> _Cells:
-    """Under `vote` every cell has an effect of its own, so that equal cells, merged in the design, part again."""
-    cells, counts, weight = made.cells, made.problem.counts, made.cells.weight
-    index = np.arange(len(weight))
-    if made.form == "vote":
-        index = np.repeat(index, weight.astype(np.int64))
-        seen, weight = counts[index], np.ones(len(index))
-    else:
-        seen = (counts == np.arange(7)).astype(np.float64)
-    times = seen * weight[:, None]
-    slot = cells.slot[index]
-    inner = np.zeros((cells.slots, times.shape[1] - 2))
-    np.add.at(inner, slot, times[:, 1:-1])
-    return _Cells(
-        slot,
-        cells.comparison[index],
-        cells.side[index],
-        _nonzero(times[:, 1:]),
-        _nonzero(times[:, :-1]),
-        inner,
-        (slot == cells.shared).astype(np.float64),
-        _reply_places(made)[index],
-    )
-
-
-def _reply_places(made: Design) -> IntArray:
-    replies = made.problem.replies
-    if replies is None:
-        return made.problem.own
-    number = np.cumsum(replies.there).reshape(replies.there.shape) - 1
-    return np.where(replies.own >= 0, number[replies.slot[:, None], replies.own], 0)
-
-
-def _nonzero(times: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
-    cell, edge = np.nonzero(times)
-    return cell, edge, times[cell, edge]
-
-
-def _check_size(size: int) -> None:
-    if size > MAX_PARAMETERS:
-        raise InvalidResponses(
-            f"{size} parameters are more than {MAX_PARAMETERS}",
-            code="too_many_parameters",
-            hint="take a part of the prompts, or form 'net'; the everyday fit has no such limit",
-        )
-
-
-def _has_pairs(made: Design, priors: Priors) -> bool:
-    return made.board and priors.pair_sd > 0
-
-
 # --- the model, written in PyMC ---
-
-
-def _libraries() -> tuple[ModuleType, ModuleType, ModuleType]:
-    """pymc, pytensor.tensor, nutpie; PyTensor's own choice of compiler would want a C++ compiler on the machine."""
-    os.environ.setdefault("PYTENSOR_FLAGS", "mode=NUMBA")
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # ArviZ announces its next version at every import
-            import nutpie
-            import pymc
-            import pytensor.tensor
-    except ImportError as error:
-        raise EngineError(
-            f"the full fit needs a library that is not here: {error.name}",
-            code="no_sampler",
-            hint="pip install pymc nutpie",
-        ) from error
-    return pymc, pytensor.tensor, nutpie
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Layout:
-    """Where the normal effects stand in one vector of S standard normals, and the SDs that they are multiplied by.
-
-    One vector and few operations, because compiling takes longer than drawing from a small board.
-    """
-
-    places: dict[str, IntArray]
-    given: FloatArray  # (S,) SDs
-    learned: dict[str, float]  # SDs to draw as well, by name; "cell" last, which has no place in the vector
-    kind: IntArray  # (S - F,) which of them each effect behind the first F has
-
-    @property
-    def fixed(self) -> int:
-        """F, how many effects come before the first whose SD is drawn."""
-        return len(self.given) - len(self.kind)
-
-    def effects(self, lib: Any, standard: Any, ratio: Any) -> Any:
-        """(..., S) from standard normals (..., S) and learned SDs (..., L) in units of the given ones, if any."""
-        if ratio is None:
-            return self.given * standard
-        F = self.fixed
-        head, tail = self.given[:F] * standard[..., :F], self.given[F:] * standard[..., F:]
-        return lib.concatenate([head, tail * ratio[..., self.kind]], axis=-1)
-
-
-def _layout(made: Design, priors: Priors) -> _Layout:
-    J, prompts = made.cells.slots, made.problem.prompts
-    fixed: list[tuple[str, float, tuple[int, ...]]] = [
-        ("ability", priors.ability_sd, (made.abilities,))
-        if made.board
-        else ("theta", priors.theta_sd, (made.abilities,)),
-        ("common_log_gap", priors.common_log_gap_sd, (1, prompts.gaps)),
-    ]
-    scaled: list[tuple[str, float, tuple[int, ...]]] = [
-        ("log_discrimination", priors.log_discrimination_sd, (J, 1)),
-        ("log_gap", priors.log_gap_sd, (J, prompts.gaps)),
-    ]
-    if prompts.located:
-        scaled.append(("location", priors.location_sd, (J, 1)))
-    if _has_pairs(made, priors):
-        scaled.append(("pair", priors.pair_sd, (len(made.comparisons.low),)))
-    if made.side >= 0:
-        scaled.append(("side", priors.side_sd, (1,)))
-    if made.problem.replies:
-        scaled.append(("reply", priors.reply_sd, (int(made.problem.replies.there.sum()),)))
-    sizes = [int(np.prod(shape)) for _, _, shape in (*fixed, *scaled)]
-    starts = np.cumsum([0, *sizes])
-    places = {
-        name: start + np.arange(size).reshape(shape)
-        for (name, _, shape), start, size in zip((*fixed, *scaled), starts, sizes, strict=False)
-    }
-    learned = {name: sd for name, sd, _ in scaled} | ({"cell": priors.cell_sd} if made.form == "vote" else {})
-    return _Layout(
-        places=places,
-        given=np.repeat([sd for _, sd, _ in (*fixed, *scaled)], sizes),
-        learned=learned,
-        kind=np.repeat(np.arange(len(scaled)), sizes[len(fixed) :]),
-    )
-
-
-def _parts(effects: Any, layout: _Layout, made: Design) -> dict[str, Any]:
-    """What the model is about, from its effects (..., S): the same lines for the model and for its draws.
-
-    theta (..., C), oriented low -> high under board, in the file's orientation under pair, as the design's counts are;
-    log_alpha, location (..., J, 1); log_gap (..., J, G), the common ones included; ability (..., M), side (..., 1).
-    """
-    parts = {name: effects[..., place] for name, place in layout.places.items()}
-    own = np.ones((made.cells.slots, 1))
-    if made.cells.shared >= 0:
-        own[made.cells.shared] = 0.0  # pooled prompts are typical by definition: alpha = 1 and the common gaps
-    parts["log_alpha"] = parts.pop("log_discrimination") * own
-    parts["log_gap"] = parts.pop("common_log_gap") + parts["log_gap"] * own
-    if made.board:
-        ability = parts["ability"]
-        theta = ability[..., made.comparisons.high] - ability[..., made.comparisons.low]
-        parts["theta"] = theta + parts.pop("pair") if "pair" in parts else theta
-    return parts
-
-
-def _compiled(made: Design, priors: Priors, cells: _Cells, layout: _Layout) -> Any:
-    pymc, tensor, nutpie = _libraries()
-    with pymc.Model() as written:
-        kept = ["standard"]
-        standard, ratio = pymc.Normal("standard", 0.0, 1.0, shape=len(layout.given)), None
-        if priors.learn:
-            kept.append("ratio")
-            ratio = pymc.HalfNormal("ratio", 2.0, shape=len(layout.learned))
-        parts = _parts(layout.effects(tensor, standard, ratio), layout, made)
-        at = parts["theta"][cells.comparison]
-        if made.side >= 0:
-            at = at + parts["side"] * cells.side
-        if made.problem.replies:
-            met = parts["reply"][cells.replies[:, 1]] - parts["reply"][cells.replies[:, 0]]
-            at = at + (1.0 - cells.alone) * met
-        alpha = tensor.exp(parts["log_alpha"])
-        at = alpha[cells.slot, 0] * at
-        if made.form == "vote":
-            sd = _cell_sd(tensor, priors, layout, ratio, cells)
-            at = at + sd * pymc.Normal("cell", 0.0, 1.0, shape=len(cells.slot))
-        thresholds = tensor.dot(tensor.exp(parts["log_gap"]), made.problem.prompts.spread.T) + parts.get(
-            "location", 0.0
-        )
-        pymc.Potential("votes", _log_likelihood(tensor, at, alpha * thresholds, cells))
-    return nutpie.compile_pymc_model(written, var_names=kept)
-
-
-def _cell_sd(tensor: Any, priors: Priors, layout: _Layout, ratio: Any, cells: _Cells) -> Any:
-    """Of each cell's effect: where its replies have no place, theirs are part of it, as in `scales.pooled_sd`."""
-    sd = priors.cell_sd * (1.0 if ratio is None else ratio[-1])
-    if "reply" not in layout.learned:
-        return sd
-    of_reply = priors.reply_sd * (1.0 if ratio is None else ratio[list(layout.learned).index("reply")])
-    return tensor.sqrt(sd**2 + 2.0 * of_reply**2 * cells.alone)
-
-
-def _log_likelihood(tensor: Any, at: Any, level: Any, cells: _Cells) -> Any:
-    """at (n,) = alpha theta, level (J, E) = alpha b."""
-    total = 0.0
-    for (cell, edge, times), sign in ((cells.above, 1.0), (cells.below, -1.0)):
-        x = at[cell] - level[cells.slot[cell], edge]
-        total = total - (times * tensor.softplus(-sign * x)).sum()
-    gap = tensor.maximum(level[:, 1:] - level[:, :-1], _SMALLEST_GAP)
-    return total + (cells.inner * tensor.log(-tensor.expm1(-gap))).sum()
 
 
 # --- drawing, and what is read off the draws ---
@@ -445,7 +243,7 @@ def _drawn(
     compiled: Any, draws: int, tune: int, chains: int, cores: int | None, seed: int
 ) -> tuple[dict[str, FloatArray], int]:
     """name -> (chains, draws, ...), and the number of divergences. The one place that knows the sampler's interface."""
-    nutpie = _libraries()[2]
+    nutpie = load_libraries()[2]
     try:
         trace = nutpie.sample(
             compiled,
@@ -468,10 +266,10 @@ def _drawn(
     return drawn, int(np.asarray(trace["sample_stats"]["diverging"].values).sum())
 
 
-def _read(drawn: dict[str, FloatArray], layout: _Layout, made: Design) -> dict[str, FloatArray]:
+def _read(drawn: dict[str, FloatArray], layout: ParameterLayout, made: Design) -> dict[str, FloatArray]:
     """What the posterior reports, (chains, draws, ...) each: the parts, and sd_<name> of every SD that was drawn."""
     ratio = drawn.get("ratio")
-    parts = _parts(layout.effects(np, drawn["standard"], ratio), layout, made)
+    parts = split_parameters(layout.effects(np, drawn["standard"], ratio), layout, made)
     if ratio is not None:
         parts |= {f"sd_{name}": sd * ratio[..., [k]] for k, (name, sd) in enumerate(layout.learned.items())}
     return parts
@@ -578,7 +376,7 @@ def _scales(made: Design, priors: Priors, flat: dict[str, FloatArray]) -> Scales
         log_discrimination=sd("log_discrimination", priors.log_discrimination_sd),
         log_gap=sd("log_gap", priors.log_gap_sd),
         location=sd("location", priors.location_sd) if made.problem.prompts.located else None,
-        pair=sd("pair", priors.pair_sd) if _has_pairs(made, priors) else None,
+        pair=sd("pair", priors.pair_sd) if has_pair_effects(made, priors) else None,
         side=sd("side", priors.side_sd) if made.side >= 0 else None,
         cell=sd("cell", priors.cell_sd) if made.form == "vote" else None,
         reply=sd("reply", priors.reply_sd) if made.problem.replies else None,

@@ -1,10 +1,11 @@
 """Posterior beliefs about a board and what follows from them: differences, ranks, predictions, sequential tests."""
 
 from .anchors import Anchored
-from .differences import Differences, SimultaneousDifferences
+from .differences import Differences
 from .moments import Comparison, PosteriorMoments, Scales
 from .posterior import Difference, Posterior, difference_of
 from .sequential_tests import ToldApart, discoveries, log_p_apart, log_p_equal, told_apart
+from .simultaneous import SimultaneousDifferences
 from .storage import read_warm_start
 from .warm_start import WarmStart
 

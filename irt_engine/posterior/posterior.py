@@ -18,19 +18,11 @@ from irt_engine.arrays import BoolArray, FloatArray, IntArray
 from irt_engine.errors import NotIdentified
 from irt_engine.posterior import prediction
 from irt_engine.posterior.anchors import Anchored, anchored
-from irt_engine.posterior.differences import (
-    Differences,
-    SimultaneousDifferences,
-    above,
-    classes_of,
-    differences_of,
-    pair_variances,
-    quantile,
-    rank_probabilities_of,
-    simultaneous_of,
-)
+from irt_engine.posterior.differences import Differences, above, differences_of, pair_variances, quantile
 from irt_engine.posterior.marginal_logits import in_marginal_logits
 from irt_engine.posterior.moments import PosteriorMoments
+from irt_engine.posterior.ranks import classes_of, rank_probabilities_of
+from irt_engine.posterior.simultaneous import SimultaneousDifferences, simultaneous_of
 from irt_engine.posterior.storage import read_archive, write_archive
 from irt_engine.posterior.warm_start import WarmStart
 

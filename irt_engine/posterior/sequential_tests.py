@@ -28,13 +28,13 @@ of what is told apart, a share of at most alpha are equals, on average (under an
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 from scipy.special import log_ndtr, ndtr
 
-from irt_engine.arrays import BoolArray, FloatArray, IntArray, check_fields, frozen
+from irt_engine.arrays import BoolArray, FloatArray, IntArray, check_fields, freeze_arrays, frozen
 from irt_engine.errors import EngineError
 from irt_engine.models.priors import DEFAULT_PRIORS
 from irt_engine.posterior.differences import above, standardised
@@ -81,10 +81,7 @@ class ToldApart:
 
     def __post_init__(self) -> None:
         check_fields(self)
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if isinstance(value, np.ndarray):
-                object.__setattr__(self, field.name, frozen(value, value.dtype.type))
+        freeze_arrays(self)
 
 
 def told_apart(

@@ -14,25 +14,16 @@ more. All sizes are rounded up, and count independent turns.
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
-from scipy.special import chndtrinc, ndtr, ndtri
-from scipy.stats import binom, chi2, ncx2
+from scipy.special import ndtr, ndtri
+from scipy.stats import binom
 
-from irt_engine.arrays import FloatArray, check_seed, is_number
-from irt_engine.errors import InvalidResponses, NotIdentified
-from irt_engine.significance.paired_tests import (
-    check_count,
-    check_method,
-    check_probability,
-    selection_rows,
-    win_counts,
-)
+from irt_engine.arrays import is_number
+from irt_engine.errors import InvalidResponses
+from irt_engine.significance.argument_checks import check_count, check_method, check_probability
 
 Quantiles = Literal["rounded", "exact"]
 
@@ -89,7 +80,7 @@ def binomial_size(
     share = null + difference
     at_null, at_truth = null * (1.0 - null), share * (1.0 - share)  # of a share of 1, 1 - null - d may be below 0
     if check_method(method, "normal", "exact") == "normal":
-        return _up((za + zb) ** 2 * at_null / difference**2)
+        return round_up((za + zb) ** 2 * at_null / difference**2)
     guess = ((za * math.sqrt(at_null) + max(zb, 0.0) * math.sqrt(at_truth)) / difference) ** 2
     return _smallest_lasting(lambda n: _exact_binomial(n, difference, null, alpha), power, guess)
 
@@ -174,7 +165,7 @@ def mcnemar_size(
     za, zb = _quantiles(alpha, power, quantiles)
     size = (za + zb) ** 2 * discordance / difference**2
     if check_method(method, "normal", "exact") == "normal":
-        return _up(size)
+        return round_up(size)
     return _smallest_lasting(lambda n: _exact_mcnemar(n, difference, discordance, alpha), power, size)
 
 
@@ -269,269 +260,19 @@ def _smallest_lasting(power_at: Callable[[int], float], power: float, guess: flo
     return n
 
 
-def chi_square_size(difference: float | None, pilot: ArrayLike, *, alpha: float = 0.05, power: float = 0.8) -> int:
-    """Return the number of turns for Pearson's chi-square test that k chatbots differ.
-
-    One chatbot is chosen per turn. n = lambda / w^2 with w^2 = k sum (p_i - 1/k)^2, and lambda is the noncentrality of
-    k - 1 degrees of freedom with this power. For a given d the result depends on the shape of the shares, by a factor
-    of up to k / 2. A small pilot without d promises too much: chance adds (k - 1) / n_pilot to w^2.
+def check_levels(alpha: float, power: float) -> None:
+    """Check a level and a power.
 
     Parameters
     ----------
-    difference : float or None
-        Largest gap d, to which the pilot's shares are stretched around 1 / k; None keeps them.
-    pilot : array_like of int, shape (k,)
-        Win counts.
-    alpha : float
-        Level.
-    power : float
-        Power.
-
-    Returns
-    -------
-    int
-        Number of turns.
+    alpha, power : float
+        Probabilities with alpha < power.
 
     Raises
     ------
     InvalidResponses
-        If an argument is out of range.
-    NotIdentified
-        If all counts are equal.
-
-    References
-    ----------
-    J. Cohen (1988), Statistical power analysis for the behavioral sciences, 2nd ed., chapter 7.
+        If they are anything else.
     """
-    per_turn, df = _chi_square_information(difference, pilot)
-    return _up(_noncentrality(df, alpha, power) / per_turn)
-
-
-def chi_square_power(n: int, difference: float | None, pilot: ArrayLike, *, alpha: float = 0.05) -> float:
-    """Return the power of Pearson's chi-square test; the inverse of `chi_square_size`.
-
-    Parameters
-    ----------
-    n : int
-        Number of turns.
-    difference, pilot, alpha
-        As in `chi_square_size`.
-
-    Returns
-    -------
-    float
-        The power.
-
-    Raises
-    ------
-    InvalidResponses
-        If an argument is out of range.
-    """
-    per_turn, df = _chi_square_information(difference, pilot)
-    return _noncentral_power(check_count(n, "n", least=1) * per_turn, df, alpha)
-
-
-def cochran_size(
-    difference: float | None,
-    pilot: ArrayLike,
-    *,
-    alpha: float = 0.05,
-    power: float = 0.8,
-    method: Literal["noncentral", "simulated"] = "noncentral",
-    draws: int = 20_000,
-    seed: int = 0,
-) -> int:
-    """Return the number of turns for Cochran's Q test that k chatbots differ.
-
-    Any number of chatbots may be selected in a turn. The pilot's rows are reweighted, with the smallest
-    Kullback-Leibler distance, until the largest gap of the shares is d. The noncentral method is n = lambda / (k (k -
-    1) sum (p_i - mean p)^2 / E[u (k - u)]), where u of the k chatbots are selected in a turn. For k = 2 it is the
-    normal size of `mcnemar_size`. The simulated method needs neither large samples nor equal correlations; its Monte
-    Carlo error is about 1 % of n. A pilot usually has 150-200 turns.
-
-    Parameters
-    ----------
-    difference : float or None
-        Largest gap d; None keeps the pilot's shares.
-    pilot : array_like of int, shape (n, k)
-        Rows of 0 and 1, one per turn.
-    alpha : float
-        Level.
-    power : float
-        Power.
-    method : {"noncentral", "simulated"}
-        The method.
-    draws : int
-        Simulated experiments.
-    seed : int
-        Seed of the simulation.
-
-    Returns
-    -------
-    int
-        Number of turns.
-
-    Raises
-    ------
-    InvalidResponses
-        If an argument is out of range.
-    NotIdentified
-        If all shares are equal.
-    """
-    rows = _matched(difference, pilot)
-    simulated = check_method(method, "noncentral", "simulated") == "simulated"
-    size = _up(_noncentrality(rows.k - 1, alpha, power) / rows.information)
-    if not simulated:
-        return size
-    draws = check_count(draws, "draws", least=100)
-    high = size
-    while _simulated_q(rows, high, alpha, draws, seed) < power:
-        high *= 2
-    return 1 + bisect_left(range(1, high), power, key=lambda n: _simulated_q(rows, n, alpha, draws, seed))
-
-
-def cochran_power(
-    n: int,
-    difference: float | None,
-    pilot: ArrayLike,
-    *,
-    alpha: float = 0.05,
-    method: Literal["noncentral", "simulated"] = "noncentral",
-    draws: int = 20_000,
-    seed: int = 0,
-) -> float:
-    """Return the power of Cochran's Q test; the inverse of `cochran_size`.
-
-    Parameters
-    ----------
-    n : int
-        Number of turns.
-    difference, pilot, alpha, method, draws, seed
-        As in `cochran_size`.
-
-    Returns
-    -------
-    float
-        The power.
-
-    Raises
-    ------
-    InvalidResponses
-        If an argument is out of range.
-    """
-    n, rows = check_count(n, "n", least=1), _matched(difference, pilot)
-    if check_method(method, "noncentral", "simulated") == "simulated":
-        check_probability(alpha, "alpha")
-        return _simulated_q(rows, n, alpha, check_count(draws, "draws", least=100), seed)
-    return _noncentral_power(n * rows.information, rows.k - 1, alpha)
-
-
-def _chi_square_information(difference: float | None, pilot: ArrayLike) -> tuple[float, int]:
-    """w^2, what one turn adds to the noncentrality, and the df."""
-    counts = win_counts(pilot)
-    k = len(counts)
-    shares = _stretched(counts / counts.sum(), difference)
-    if shares.min() < 0.0:
-        raise _out_of_reach(difference)
-    return float(k * ((shares - 1.0 / k) ** 2).sum()), k - 1
-
-
-def _stretched(shares: FloatArray, difference: float | None) -> FloatArray:
-    """(k,) shares whose largest gap is |d|, with the mean and the shape of the pilot's."""
-    gap = float(np.ptp(shares))
-    if gap == 0.0:
-        raise NotIdentified(
-            "the pilot's shares are all equal",
-            code="no_difference",
-            hint="give the shape that you expect, for example 30, 25, 25, 20, as the pilot",
-        )
-    if difference is None:
-        return shares
-    _check_difference(difference)
-    mean = shares.mean()
-    stretched: FloatArray = mean + (shares - mean) * abs(difference) / gap
-    return stretched
-
-
-def _noncentrality(df: int, alpha: float, power: float) -> float:
-    """lambda with P(chi-square(df, lambda) > critical value) = power."""
-    _check_levels(alpha, power)
-    return float(chndtrinc(chi2.isf(alpha, df), df, 1.0 - power))
-
-
-def _noncentral_power(noncentrality: float, df: int, alpha: float) -> float:
-    check_probability(alpha, "alpha")
-    return float(ncx2.sf(chi2.isf(alpha, df), df, noncentrality))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Matched:
-    """The distinct rows (P, k) of matched selections, and the probability (P,) of each."""
-
-    rows: FloatArray
-    weight: FloatArray
-
-    @property
-    def k(self) -> int:
-        return int(self.rows.shape[1])
-
-    @property
-    def contrast(self) -> FloatArray:
-        """(P,) u (k - u): how many pairs of chatbots the turn tells apart."""
-        u = self.rows.sum(axis=1)
-        contrast: FloatArray = u * (self.k - u)
-        return contrast
-
-    @property
-    def information(self) -> float:
-        """What one turn adds to the noncentrality of Q."""
-        shares = self.weight @ self.rows
-        return float(self.k * (self.k - 1) * ((shares - shares.mean()) ** 2).sum() / (self.weight @ self.contrast))
-
-
-def _matched(difference: float | None, pilot: ArrayLike) -> _Matched:
-    rows, counts = np.unique(selection_rows(pilot), axis=0, return_counts=True)
-    matched = _Matched(rows.astype(np.float64), counts / counts.sum())
-    shares = matched.weight @ matched.rows
-    target = _stretched(shares, difference)
-    return matched if difference is None else _tilted(matched, target, difference)
-
-
-def _tilted(matched: _Matched, target: FloatArray, difference: float) -> _Matched:
-    """The reweighting w exp(t x) of the rows x that has the target's shares: Newton's steps on its convex dual."""
-    t = np.zeros(matched.k)
-    weight = matched.weight
-    for _ in range(100):
-        lacking = target - weight @ matched.rows
-        if np.abs(lacking).max() < 1e-10:
-            return _Matched(matched.rows, weight)
-        centred = matched.rows - weight @ matched.rows
-        step = np.linalg.lstsq((weight[:, None] * centred).T @ centred, lacking, rcond=1e-10)[0]
-        t = t + step * min(1.0, 2.0 / np.abs(step).max(initial=2.0))
-        power = matched.rows @ t
-        weight = matched.weight * np.exp(power - power.max())
-        weight = weight / weight.sum()
-    raise _out_of_reach(difference)
-
-
-def _simulated_q(matched: _Matched, n: int, alpha: float, draws: int, seed: int) -> float:
-    """Share of `draws` samples of n turns in which Cochran's Q rejects."""
-    k = matched.k
-    counts = np.random.default_rng(check_seed(seed)).multinomial(n, matched.weight, size=draws)
-    totals, contrast = counts @ matched.rows, counts @ matched.contrast
-    spread = k * (k - 1) * ((totals - totals.mean(axis=1, keepdims=True)) ** 2).sum(axis=1)
-    return float(np.mean((contrast > 0.0) & (spread >= chi2.isf(alpha, k - 1) * contrast)))
-
-
-def _out_of_reach(difference: float | None) -> InvalidResponses:
-    return InvalidResponses(
-        f"the pilot cannot be stretched to a difference of {difference}",
-        code="bad_difference",
-        hint="give a smaller difference, or a pilot in which the chatbots differ more",
-    )
-
-
-def _check_levels(alpha: float, power: float) -> None:
     check_probability(alpha, "alpha")
     if not (is_number(power) and alpha < power < 1.0):
         raise InvalidResponses(
@@ -539,7 +280,19 @@ def _check_levels(alpha: float, power: float) -> None:
         )
 
 
-def _check_difference(difference: float) -> None:
+def check_difference(difference: float) -> None:
+    """Check a difference of shares.
+
+    Parameters
+    ----------
+    difference : float
+        The difference.
+
+    Raises
+    ------
+    InvalidResponses
+        If it is almost 0, or outside -1..1.
+    """
     if not (is_number(difference) and LEAST_DIFFERENCE <= abs(difference) < 1.0):
         raise InvalidResponses(
             f"a difference of {difference} cannot be found",
@@ -550,7 +303,7 @@ def _check_difference(difference: float) -> None:
 
 def _check_shares(difference: float, null: float) -> None:
     check_probability(null, "null")
-    _check_difference(difference)
+    check_difference(difference)
     if not 0.0 <= null + difference <= 1.0:
         raise InvalidResponses(
             f"a share of {null} + {difference} is outside [0, 1]",
@@ -560,7 +313,7 @@ def _check_shares(difference: float, null: float) -> None:
 
 
 def _check_discordance(difference: float, discordance: float) -> None:
-    _check_difference(difference)
+    check_difference(difference)
     if not (is_number(discordance) and abs(difference) <= discordance <= 1.0):
         raise InvalidResponses(
             f"discordance {discordance} is outside [difference, 1]",
@@ -571,7 +324,7 @@ def _check_discordance(difference: float, discordance: float) -> None:
 
 def _quantiles(alpha: float, power: float, quantiles: Quantiles) -> tuple[float, float]:
     """z_a and z_b."""
-    _check_levels(alpha, power)
+    check_levels(alpha, power)
     return _quantile(alpha / 2.0, quantiles), _quantile(1.0 - power, quantiles)
 
 
@@ -580,7 +333,24 @@ def _quantile(upper_tail: float, quantiles: Quantiles) -> float:
     return round(z, 2) if check_method(quantiles, "rounded", "exact") == "rounded" else z
 
 
-def _up(size: float) -> int:
+def round_up(size: float) -> int:
+    """Return the next whole number of turns.
+
+    Parameters
+    ----------
+    size : float
+        A computed size.
+
+    Returns
+    -------
+    int
+        The number, without excess by rounding errors.
+
+    Raises
+    ------
+    InvalidResponses
+        If the size is not finite (``too_large``).
+    """
     if not math.isfinite(size):
         raise InvalidResponses("no number of turns is enough", code="too_large", hint="give a larger alpha")
     return max(1, math.ceil(size * (1.0 - _ROUNDING)))

@@ -1,16 +1,7 @@
 """Significance tests of differences between chatbots, corrections for multiple tests, and proportions."""
 
-from .paired_tests import (
-    Adjusted,
-    Significance,
-    SimultaneousContrasts,
-    binomial,
-    chi_square,
-    cochran_q,
-    holm,
-    mcnemar,
-    simultaneous,
-)
+from .multiple_comparisons import Adjusted, SimultaneousContrasts, holm, simultaneous
+from .paired_tests import Significance, binomial, chi_square, cochran_q, mcnemar
 from .proportions import Share, chance_below, share
 
 __all__ = [

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from scipy.stats import beta, binom
 
 from irt_engine.errors import InvalidResponses
-from irt_engine.significance.paired_tests import check_count, check_probability
+from irt_engine.significance.argument_checks import check_count, check_probability
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from irt_engine.arrays import FloatArray
-from irt_engine.information import variance_fall
+from irt_engine.variance_reduction import variance_fall
 from scheduler.forecasting.expected_precision import CampaignEnsemble
 from scheduler.forecasting.kernels import spread_over_classes
 from scheduler.policies.design import DEFAULT_DESIGN, AdaptiveDesign

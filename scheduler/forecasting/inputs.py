@@ -10,7 +10,7 @@ import numpy as np
 from irt_engine.arrays import FloatArray, IntArray
 from irt_engine.models.priors import Priors
 from irt_engine.posterior import Posterior
-from irt_engine.simulate import TYPICAL_LOG_GAPS
+from irt_engine.truth import TYPICAL_LOG_GAPS
 from scheduler.belief import abilities_of
 from scheduler.errors import InvalidRequest
 from scheduler.overlap import Overlap, OverlapSample

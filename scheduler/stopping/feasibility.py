@@ -22,9 +22,9 @@ import numpy as np
 from scipy.special import ndtri
 
 from irt_engine.arrays import BoolArray, FloatArray, IntArray
-from irt_engine.information import projections, variance_fall
 from irt_engine.models.comparison_graph import centred
 from irt_engine.posterior.differences import pair_variances
+from irt_engine.variance_reduction import projections, variance_fall
 from scheduler.belief import Belief
 from scheduler.errors import InvalidState
 from scheduler.estimator import CAMPAIGN_PRIORS

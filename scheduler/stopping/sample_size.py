@@ -9,7 +9,8 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from irt_engine.arrays import IntArray, check_fields
-from irt_engine.power.campaign_sizes import CampaignDesign, GapFound, campaign_size
+from irt_engine.power.campaign_goals import CampaignDesign, GapFound
+from irt_engine.power.campaign_sizes import campaign_size
 from scheduler.board_state import obstacle
 from scheduler.errors import InvalidRequest
 from scheduler.policies.design import DEFAULT_DESIGN

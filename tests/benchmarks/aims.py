@@ -21,7 +21,8 @@ from scipy.special import ndtri
 
 from irt_engine import EngineWarning, Posterior
 from irt_engine.arrays import FloatArray
-from irt_engine.simulate import Truth, all_cells, draw_truth, draw_votes
+from irt_engine.simulate import all_cells, draw_votes
+from irt_engine.truth import Truth, draw_truth
 from scheduler import DEFAULT_DESIGN, AdaptiveDesign, TargetSE
 from scheduler.estimator import CAMPAIGN_PRIORS
 from scheduler.replay import ReplayLoop

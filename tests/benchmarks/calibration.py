@@ -23,7 +23,8 @@ from scipy.special import ndtri
 
 from irt_engine import EngineError, EngineWarning, Priors, ResponseTable, fit
 from irt_engine.arrays import FloatArray
-from irt_engine.simulate import Form, Truth, comparison_cells, draw_truth, draw_votes, some_cells
+from irt_engine.simulate import comparison_cells, draw_votes, some_cells
+from irt_engine.truth import Form, Truth, draw_truth
 
 from .report import Check, conclude, say, table
 from .workers import run

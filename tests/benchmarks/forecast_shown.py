@@ -240,7 +240,8 @@ class _Votes:
     """How annotators answer: votes of every item, drawn from a truth of this campaign's own."""
 
     def __init__(self, campaign: Any, of_truth: int, of_votes: int) -> None:
-        from irt_engine.simulate import all_cells, draw_truth, draw_votes
+        from irt_engine.simulate import all_cells, draw_votes
+        from irt_engine.truth import draw_truth
         from scheduler.estimator import CAMPAIGN_PRIORS as PRIORS
 
         self.entrants = {pk: number for number, pk in enumerate(_keys(campaign.entrants))}

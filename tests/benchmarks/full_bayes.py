@@ -19,7 +19,8 @@ import numpy as np
 
 from irt_engine import Posterior, WarmStart, fit, fit_with_warm_start
 from irt_engine.fitting.design import design
-from irt_engine.full.sampling import _cells, _compiled, _drawn, _layout, _libraries
+from irt_engine.full.pymc_model import compiled_model, load_libraries, parameter_layout, sampled_cells
+from irt_engine.full.sampling import _drawn
 from tests.benchmarks.problems import Problem, board_size, campaign_size, paper_size
 
 REFERENCE = Path(__file__).parent / "reference" / "full_bayes.json"
@@ -135,12 +136,12 @@ def timed_fit(problem: Problem, start: WarmStart | None) -> Callable[[], float]:
 def fast(problem: Problem) -> Any:
     """The compiled model of `fit_full`."""
     made = design(problem.table, problem.model, "net", problem.priors)
-    return _compiled(made, problem.priors, _cells(made), _layout(made, problem.priors))
+    return compiled_model(made, problem.priors, sampled_cells(made), parameter_layout(made, problem.priors))
 
 
 def plain(problem: Problem) -> Any:
     """The same model, pair with known scales, as a PyMC user writes it; compiled by nutpie."""
-    pymc, tensor, nutpie = _libraries()
+    pymc, tensor, nutpie = load_libraries()
     made, priors = design(problem.table, "pair", "net", problem.priors), problem.priors
     slots, prompts, cells = made.cells.slots, made.problem.prompts, made.cells
     with pymc.Model() as written:

@@ -8,7 +8,8 @@ import numpy as np
 
 from irt_engine import Priors, ResponseTable
 from irt_engine.fitting.everyday import Form, Model
-from irt_engine.simulate import Truth, draw_truth, draw_votes, some_cells
+from irt_engine.simulate import draw_votes, some_cells
+from irt_engine.truth import Truth, draw_truth
 from scheduler.estimator import CAMPAIGN_PRIORS
 
 KNOWN_SCALES = Priors(learn=False, pair_sd=0.2, reply_sd=0.0)

@@ -20,7 +20,8 @@ import numpy as np
 from irt_engine import EngineWarning, Posterior, Priors, ResponseTable, fit
 from irt_engine.agreement.annotator_reliability import fit_reliability
 from irt_engine.arrays import FloatArray, IntArray
-from irt_engine.simulate import Truth, draw_truth, draw_votes, some_cells, with_careless
+from irt_engine.simulate import draw_votes, some_cells, with_careless
+from irt_engine.truth import Truth, draw_truth
 
 from . import votes as published
 from .predict import vote_probabilities

@@ -28,7 +28,8 @@ import numpy as np
 
 from irt_engine import EngineWarning, FitResult, ResponseTable, WarmStart, fit_with_warm_start
 from irt_engine.arrays import IntArray
-from irt_engine.simulate import draw_truth, draw_votes
+from irt_engine.simulate import draw_votes
+from irt_engine.truth import draw_truth
 
 from .memory import peak
 from .report import Check, conclude, say, table

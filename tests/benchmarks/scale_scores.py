@@ -25,7 +25,8 @@ from irt_engine.fitting.expectations import CellEvaluator
 from irt_engine.fitting.schur_complement import factored
 from irt_engine.fitting.variance_estimation import learning_variances
 from irt_engine.models.parameters import Point
-from irt_engine.simulate import draw_truth, draw_votes, some_cells
+from irt_engine.simulate import draw_votes, some_cells
+from irt_engine.truth import draw_truth
 
 from .report import Check, conclude, say, table
 

@@ -24,7 +24,8 @@ from irt_engine import Priors, ResponseTable, fit
 from irt_engine.arrays import FloatArray
 from irt_engine.posterior import Posterior
 from irt_engine.posterior.differences import quantile
-from irt_engine.simulate import draw_truth, draw_votes
+from irt_engine.simulate import draw_votes
+from irt_engine.truth import draw_truth
 
 from . import votes as published
 from .prediction import load

@@ -31,7 +31,8 @@ from scipy.special import ndtri
 from irt_engine import EngineWarning, Posterior, WarmStart
 from irt_engine.arrays import BoolArray, FloatArray
 from irt_engine.posterior.sequential_tests import discoveries, log_p_apart, log_p_equal
-from irt_engine.simulate import Truth, all_cells, draw_truth, draw_votes
+from irt_engine.simulate import all_cells, draw_votes
+from irt_engine.truth import Truth, draw_truth
 from scheduler import Budget, CampaignState, RankingResolved, StoppingRule, TargetSE, decide, plan
 from scheduler.estimator import CAMPAIGN_PRIORS, estimate_with_warm_start
 from scheduler.replay import rows_of

@@ -15,7 +15,8 @@ import pytest
 from scipy.special import expit
 
 from irt_engine import InvalidResponses, Priors, ResponseTable, fit
-from irt_engine.simulate import all_cells, draw_truth, draw_votes, with_careless
+from irt_engine.simulate import all_cells, draw_votes, with_careless
+from irt_engine.truth import draw_truth
 from scheduler import DEFAULT_DESIGN, Budget, Overlap
 from scheduler.forecasting.forecast import forecast, unjudged_state
 from scheduler.forecasting.goals import AllAbilities

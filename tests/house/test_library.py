@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from irt_engine.simulate import all_cells, draw_truth, draw_votes
+from irt_engine.simulate import all_cells, draw_votes
+from irt_engine.truth import draw_truth
 
 ROOT = Path(__file__).resolve().parents[2]
 # Put before a program: whoever imports the web framework fails, as on a machine that does not have it.

@@ -10,7 +10,8 @@ from irt_engine import ResponseTable, WarmStart, fit_with_warm_start
 from irt_engine.fitting.expectations import Expectations
 from irt_engine.fitting.problem import Problem
 from irt_engine.models.parameters import Information
-from irt_engine.simulate import all_cells, draw_truth, draw_votes, some_cells
+from irt_engine.simulate import all_cells, draw_votes, some_cells
+from irt_engine.truth import draw_truth
 
 
 def small_board(seed: int = 3, share: float = 0.5, votes: int = 2) -> ResponseTable:

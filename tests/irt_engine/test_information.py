@@ -12,18 +12,16 @@ from irt_engine import InvalidResponses, NotIdentified
 from irt_engine.information import (
     InformationTable,
     category_information,
-    expected_fall,
     expected_information,
     pair_information,
-    projections,
     total_information,
-    variance_fall,
     vote_information,
 )
 from irt_engine.models.graded_response import category_probabilities, item_information
 from irt_engine.posterior.moments import Scales
 from irt_engine.quadrature import normal_nodes
-from irt_engine.simulate import draw_truth
+from irt_engine.truth import draw_truth
+from irt_engine.variance_reduction import expected_fall, projections, variance_fall
 from tests.environment import FULL
 from tests.irt_engine.posteriors import made_up
 

@@ -10,7 +10,8 @@ from irt_engine import InvalidResponses, Priors
 from irt_engine.fitting.design import design
 from irt_engine.models.graded_response import category_probabilities
 from irt_engine.responses.cells import cells_of, compare
-from irt_engine.simulate import Truth, all_cells, comparison_cells, draw_truth, draw_votes, some_cells
+from irt_engine.simulate import all_cells, comparison_cells, draw_votes, some_cells
+from irt_engine.truth import Truth, draw_truth
 
 TRUTH = Truth(np.array([0.0, 0.7]), np.array([1.2]), np.array([[-2.0, -1.0, -0.3, 0.4, 1.0, 2.5]]))
 

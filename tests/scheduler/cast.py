@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from irt_engine import Posterior, fit
-from irt_engine.simulate import draw_truth, draw_votes, some_cells
+from irt_engine.simulate import draw_votes, some_cells
+from irt_engine.truth import draw_truth
 from scheduler import CampaignState
 
 TRUTH = draw_truth(5, 8, seed=1)

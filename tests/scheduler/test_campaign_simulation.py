@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from irt_engine.simulate import all_cells, draw_truth, draw_votes
+from irt_engine.simulate import all_cells, draw_votes
+from irt_engine.truth import draw_truth
 from scheduler import CampaignState, InvalidRequest, TargetSE
 from scheduler.campaign_simulation import GoalReachedRule, run, simulate, stopping_rule_of
 from scheduler.estimator import CAMPAIGN_PRIORS, estimate

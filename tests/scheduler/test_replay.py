@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from irt_engine.simulate import draw_truth
+from irt_engine.truth import draw_truth
 from scheduler import ALL_POLICIES, InvalidRequest
 from scheduler.estimator import estimate
 from scheduler.policies.design import DEFAULT_DESIGN

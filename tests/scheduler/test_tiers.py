@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from irt_engine import Posterior, ResponseTable
-from irt_engine.simulate import draw_truth
+from irt_engine.truth import draw_truth
 from scheduler import AdaptiveDesign, CampaignState, InvalidRequest, plan
 from scheduler.estimator import estimate, estimate_with_warm_start
 from scheduler.replay import ReplayLoop

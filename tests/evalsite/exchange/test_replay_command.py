@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from irt_engine.simulate import draw_truth
+from irt_engine.truth import draw_truth
 from scheduler.replay import simulated_votes
 
 Write = Callable[..., Path]

@@ -101,7 +101,7 @@ def test_what_would_keep_a_worker_for_hours_is_refused(
 def test_what_the_engine_refuses_is_told_and_can_be_asked_again(
     owner: Client, judged: Campaign, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("irt_engine.full.sampling.MAX_PARAMETERS", 1)
+    monkeypatch.setattr("irt_engine.full.pymc_model.MAX_PARAMETERS", 1)
     ask(judged, alice)
     run_jobs()
     assert "parameters are more than 1" in words(owner.get("/console/trial/check/"))

@@ -13,7 +13,8 @@ from irt_engine import InvalidResponses, Posterior, ResponseTable, fit
 from irt_engine.agreement.annotator_reliability import Reliability, fit_reliability
 from irt_engine.arrays import FloatArray
 from irt_engine.responses.cells import cells_of, compare, separate_cells
-from irt_engine.simulate import Truth, draw_truth, draw_votes, some_cells, with_careless
+from irt_engine.simulate import draw_votes, some_cells, with_careless
+from irt_engine.truth import Truth, draw_truth
 from tests.irt_engine.cast import rebuilt, rows, small_board
 
 CARELESS = np.r_[0.9, 0.9, np.zeros(8)]

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from irt_engine import InvalidResponses, ResponseTable
 from irt_engine.agreement.prompt_redundancy import merge_prompts, redundant_prompts
 from irt_engine.responses.cells import compare
-from irt_engine.simulate import all_cells, draw_truth, draw_votes
+from irt_engine.simulate import all_cells, draw_votes
+from irt_engine.truth import draw_truth
 from tests.irt_engine.cast import rebuilt, rows, small_board
 
 COPIES = [(0, 30), (0, 31), (5, 36)]

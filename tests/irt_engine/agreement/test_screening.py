@@ -15,8 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from irt_engine import InvalidResponses, ResponseTable
+from irt_engine.agreement.annotator_statistics import annotator_statistics
 from irt_engine.agreement.coefficients import category_counts, fleiss_kappa, krippendorff_alpha, vote_agreement
-from irt_engine.agreement.screening import Screening, annotator_statistics, screen, without
+from irt_engine.agreement.screening import Screening, screen, without
 from tests.irt_engine.cast import rebuilt, rows, small_board
 
 # Fleiss (1971), table 1: 30 patients, 6 psychiatrists, 5 diagnoses; the columns of counts, as in R's irr::diagnoses.

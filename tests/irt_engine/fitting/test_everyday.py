@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from irt_engine import InvalidResponses, Posterior, Priors, ResponseTable, fit
 from irt_engine.fitting.everyday import Model
-from irt_engine.simulate import all_cells, draw_truth, draw_votes, some_cells
+from irt_engine.simulate import all_cells, draw_votes, some_cells
+from irt_engine.truth import draw_truth
 from tests.environment import FULL
 from tests.irt_engine.cast import everything, rebuilt, rows, small_board, start_of
 

@@ -12,7 +12,8 @@ from irt_engine.fitting.expectations import CellEvaluator
 from irt_engine.fitting.joint_mode import climb
 from irt_engine.fitting.prompt_estimates import prompt_parameters
 from irt_engine.fitting.variational import solve
-from irt_engine.simulate import all_cells, comparison_cells, draw_truth, draw_votes
+from irt_engine.simulate import all_cells, comparison_cells, draw_votes
+from irt_engine.truth import draw_truth
 from tests.irt_engine.cast import small_board
 
 SHAPES = pytest.mark.parametrize(

@@ -10,7 +10,8 @@ from threadpoolctl import ThreadpoolController
 
 from irt_engine.fitting import expectations, problem, threads
 from irt_engine.fitting.expectations import CellEvaluator
-from irt_engine.simulate import draw_truth, draw_votes, some_cells
+from irt_engine.simulate import draw_votes, some_cells
+from irt_engine.truth import draw_truth
 from scheduler.estimator import estimate
 
 

@@ -23,7 +23,8 @@ from irt_engine.fitting.state import Solution, State
 from irt_engine.fitting.variational import Unsettled, no_excess, settle
 from irt_engine.models.effects import MOST
 from irt_engine.models.parameters import Point
-from irt_engine.simulate import draw_truth, draw_votes
+from irt_engine.simulate import draw_votes
+from irt_engine.truth import draw_truth
 from tests.irt_engine.cast import ladder, random_votes, small_board, start_of
 
 

@@ -19,7 +19,8 @@ from irt_engine.fitting.design import design
 from irt_engine.fitting.everyday import Form, Model
 from irt_engine.full.sampling import FullPosterior, agreement, fit_full
 from irt_engine.models.graded_response import log_likelihood
-from irt_engine.simulate import Truth, draw_truth, draw_votes, some_cells
+from irt_engine.simulate import draw_votes, some_cells
+from irt_engine.truth import Truth, draw_truth
 from tests.environment import FULL
 from tests.irt_engine.cast import rebuilt, rows, small_board
 
@@ -277,7 +278,7 @@ def test_what_it_cannot_run_has_a_typed_error(change: dict[str, Any], code: str)
 
 
 def test_too_many_parameters_are_refused_before_anything_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("irt_engine.full.sampling.MAX_PARAMETERS", 40)
+    monkeypatch.setattr("irt_engine.full.pymc_model.MAX_PARAMETERS", 40)
     with pytest.raises(InvalidResponses) as caught:
         fit_full(small_board())
     assert caught.value.code == "too_many_parameters"

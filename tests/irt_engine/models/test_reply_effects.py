@@ -19,7 +19,8 @@ from irt_engine.models.effects import Effects, Group
 from irt_engine.models.parameters import Point
 from irt_engine.models.reply_effects import most_replies, replies_of
 from irt_engine.responses.cells import cells_of, compare
-from irt_engine.simulate import Truth, all_cells, draw_truth, draw_votes, some_cells
+from irt_engine.simulate import all_cells, draw_votes, some_cells
+from irt_engine.truth import Truth, draw_truth
 from tests.environment import FULL
 from tests.irt_engine.cast import rebuilt, rows, small_board, start_of
 

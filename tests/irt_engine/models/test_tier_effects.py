@@ -17,7 +17,8 @@ from irt_engine.fitting.schur_complement import slot_blocks
 from irt_engine.fitting.variational import solve
 from irt_engine.information import pair_information
 from irt_engine.models.parameters import Point
-from irt_engine.simulate import Truth, all_cells, draw_truth, draw_votes
+from irt_engine.simulate import all_cells, draw_votes
+from irt_engine.truth import Truth, draw_truth
 from tests.environment import FULL
 from tests.irt_engine.cast import everything, observed_information, rebuilt, rows, small_board, start_of
 

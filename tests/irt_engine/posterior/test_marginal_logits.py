@@ -15,7 +15,8 @@ from irt_engine import Posterior, Priors, ResponseTable, fit
 from irt_engine.arrays import FloatArray, IntArray
 from irt_engine.models.logit_units import unit_of
 from irt_engine.quadrature import NODES, normal_nodes
-from irt_engine.simulate import all_cells, draw_truth, draw_votes
+from irt_engine.simulate import all_cells, draw_votes
+from irt_engine.truth import draw_truth
 from tests.environment import FULL
 
 PRIORS = Priors(cell_sd=0.25, pair_sd=0.1, shared_width=0.5)

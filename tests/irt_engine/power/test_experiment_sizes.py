@@ -15,17 +15,10 @@ from statsmodels.stats.power import GofChisquarePower, NormalIndPower
 
 from irt_engine import DidNotConverge, EngineError, InvalidResponses, NotIdentified, Priors
 from irt_engine.power import campaign_sizes, experiment_sizes
-from irt_engine.power.campaign_sizes import CampaignDesign, GapFound, Goal, PreciseOrder, campaign_power, campaign_size
-from irt_engine.power.experiment_sizes import (
-    binomial_power,
-    binomial_size,
-    chi_square_power,
-    chi_square_size,
-    cochran_power,
-    cochran_size,
-    mcnemar_power,
-    mcnemar_size,
-)
+from irt_engine.power.campaign_goals import CampaignDesign, GapFound, Goal, PreciseOrder
+from irt_engine.power.campaign_sizes import campaign_power, campaign_size
+from irt_engine.power.experiment_sizes import binomial_power, binomial_size, mcnemar_power, mcnemar_size
+from irt_engine.power.several_chatbots import chi_square_power, chi_square_size, cochran_power, cochran_size
 from irt_engine.significance.paired_tests import mcnemar
 from tests.environment import FULL
 

@@ -15,15 +15,8 @@ from scipy.stats import binom, binomtest, chi2, norm, studentized_range
 from statsmodels.stats.multitest import multipletests
 
 from irt_engine.errors import EngineWarning, InvalidResponses
-from irt_engine.significance.paired_tests import (
-    Significance,
-    binomial,
-    chi_square,
-    cochran_q,
-    holm,
-    mcnemar,
-    simultaneous,
-)
+from irt_engine.significance.multiple_comparisons import holm, simultaneous
+from irt_engine.significance.paired_tests import Significance, binomial, chi_square, cochran_q, mcnemar
 
 NO_SEEDS: list[object] = [-1, 1.5, True, None, "a", [1, 2], float("nan"), 2**63]
 

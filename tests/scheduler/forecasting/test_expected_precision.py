@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from irt_engine import EngineWarning
 from irt_engine.arrays import FloatArray
 from irt_engine.information import vote_information
-from irt_engine.simulate import draw_truth, draw_votes, some_cells
+from irt_engine.simulate import draw_votes, some_cells
+from irt_engine.truth import draw_truth
 from scheduler.estimator import CAMPAIGN_PRIORS, estimate
 from scheduler.forecasting import expected_precision, kernels
 from scheduler.forecasting.allocation import AdaptiveAllocation, EvenAllocation, LeastCertainAllocation

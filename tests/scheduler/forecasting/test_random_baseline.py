@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from irt_engine.simulate import draw_truth, draw_votes
+from irt_engine.simulate import draw_votes
+from irt_engine.truth import draw_truth
 from scheduler import CampaignState, InvalidState
 from scheduler.estimator import CAMPAIGN_PRIORS, estimate
 from scheduler.forecasting.random_baseline import random_baseline

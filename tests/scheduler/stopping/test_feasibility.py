@@ -12,7 +12,8 @@ import pytest
 from irt_engine import EngineWarning, Posterior
 from irt_engine.arrays import FloatArray, IntArray
 from irt_engine.models.comparison_graph import centred
-from irt_engine.simulate import all_cells, draw_truth, draw_votes
+from irt_engine.simulate import all_cells, draw_votes
+from irt_engine.truth import draw_truth
 from scheduler import CampaignState, Futility, TargetSE
 from scheduler.estimator import CAMPAIGN_PRIORS, estimate
 from scheduler.overlap import Overlap

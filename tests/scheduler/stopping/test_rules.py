@@ -18,7 +18,7 @@ from irt_engine import Posterior, ResponseTable, fit
 from irt_engine.models.priors import DEFAULT_PRIORS
 from irt_engine.posterior.sequential_tests import log_p_equal
 from irt_engine.power import binomial_size
-from irt_engine.power.campaign_sizes import CampaignDesign
+from irt_engine.power.campaign_goals import CampaignDesign
 from scheduler import (
     DEFAULT_DESIGN,
     RULES,
