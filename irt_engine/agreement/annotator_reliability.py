@@ -38,9 +38,9 @@ from irt_engine.responses.cells import compare, low_to_high, separate_cells
 from irt_engine.responses.table import ResponseTable
 
 if TYPE_CHECKING:
-    from irt_engine.fitting.design import Design
+    from irt_engine.fitting.design import FitDesign
     from irt_engine.fitting.expectations import CellEvaluator
-    from irt_engine.fitting.state import Solution, State
+    from irt_engine.fitting.state import FitState, Solution
 
 
 MOST_ROUNDS = 200
@@ -130,7 +130,7 @@ def fit_reliability(
     """
     from irt_engine.fitting.design import design_of
     from irt_engine.fitting.expectations import CellEvaluator
-    from irt_engine.fitting.joint_mode import climb
+    from irt_engine.fitting.joint_mode import find_joint_mode
     from irt_engine.fitting.variational import solve
 
     check(table, model, "vote")
@@ -139,9 +139,9 @@ def fit_reliability(
     comparisons, index = compare(table)
     separate, cell = separate_cells(table, index)
     made = design_of(table, model, "vote", priors, comparisons, separate)
-    votes = _Votes.of(table, made, index, cell)
+    votes = _AnnotatedVotes.of(table, made, index, cell)
     with CellEvaluator(made.problem, made.effects) as cells:
-        near, steps = climb(cells, made.origin)
+        near, steps = find_joint_mode(cells, made.origin)
         found, belief, rounds = _settled(cells, made, votes, solve(cells, near, steps))
         share = _information_share(votes, _chances(made, votes, found.state, belief.of_votes), belief)
         found = _informed(cells, made, votes, share, found)
@@ -161,7 +161,7 @@ def fit_reliability(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Votes:
+class _AnnotatedVotes:
     """n votes in canonical order: cell by cell, annotators in order, so that sums do not depend on the table's rows."""
 
     row: IntArray  # (n,) in the table
@@ -174,7 +174,7 @@ class _Votes:
     annotator: IntArray  # (n,) 0..K - 1, K without a name
 
     @classmethod
-    def of(cls, table: ResponseTable, made: Design, comparison: IntArray, cell: IntArray) -> _Votes:
+    def of(cls, table: ResponseTable, made: FitDesign, comparison: IntArray, cell: IntArray) -> _AnnotatedVotes:
         toward, shown = low_to_high(table)
         if not made.board:
             turned = made.comparisons.flip[comparison]
@@ -219,7 +219,7 @@ class _Chances:
     slope: FloatArray
 
 
-def _chances(made: Design, votes: _Votes, state: State, careless: FloatArray) -> _Chances:
+def _chances(made: FitDesign, votes: _AnnotatedVotes, state: FitState, careless: FloatArray) -> _Chances:
     """At the means of all parameters; `careless` (n,) of each vote's annotator."""
     problem, effects = made.problem, made.effects
     slot, total = made.cells.slot, problem.total_phi(state.point)
@@ -250,7 +250,7 @@ class _Belief:
     of_votes: FloatArray  # (n,) c of each vote's annotator
 
 
-def _believe(votes: _Votes, chances: _Chances, prior: FloatArray) -> _Belief:
+def _believe(votes: _AnnotatedVotes, chances: _Chances, prior: FloatArray) -> _Belief:
     """c on the grid, its prior at the most likely place (searched for from `prior`), and what follows for the votes."""
     n, who, K = np.arange(len(votes.cell)), votes.annotator, len(votes.names)
     p, guess = chances.p[n, votes.verdict], votes.guess[n, votes.verdict]
@@ -289,7 +289,9 @@ def _prior_loss(prior: FloatArray, told: FloatArray, c: FloatArray) -> tuple[flo
     return float(0.5 * off @ off - total.sum()), off / _WIDTH - along
 
 
-def _settled(cells: CellEvaluator, made: Design, votes: _Votes, found: Solution) -> tuple[Solution, _Belief, int]:
+def _settled(
+    cells: CellEvaluator, made: FitDesign, votes: _AnnotatedVotes, found: Solution
+) -> tuple[Solution, _Belief, int]:
     """The EM's end. Raises DidNotConverge."""
     careless, prior = np.zeros(len(votes.cell)), _MIDDLE
     mixer, x = AndersonAccelerator(np.ones(len(votes.cell)), mixed_below=1.0, share=1.0), np.empty(0)
@@ -315,7 +317,9 @@ def _logit(r: FloatArray) -> FloatArray:
     return bounded
 
 
-def _refit(cells: CellEvaluator, made: Design, votes: _Votes, careful: FloatArray, state: State) -> Solution:
+def _refit(
+    cells: CellEvaluator, made: FitDesign, votes: _AnnotatedVotes, careful: FloatArray, state: FitState
+) -> Solution:
     """The everyday fit's end when each vote counts for its chance to be careful."""
     from irt_engine.fitting.variational import settle, solve
 
@@ -327,7 +331,7 @@ def _refit(cells: CellEvaluator, made: Design, votes: _Votes, careful: FloatArra
         return solve(cells, state.point)
 
 
-def _information_share(votes: _Votes, chances: _Chances, belief: _Belief) -> FloatArray:
+def _information_share(votes: _AnnotatedVotes, chances: _Chances, belief: _Belief) -> FloatArray:
     """(n,) what is expected of a vote under the mixture, over what is expected of one that is known to be careful."""
     c = belief.of_votes[:, None]
     careful = (chances.slope**2 / chances.p).sum(axis=1)
@@ -336,11 +340,13 @@ def _information_share(votes: _Votes, chances: _Chances, belief: _Belief) -> Flo
     return share
 
 
-def _informed(cells: CellEvaluator, made: Design, votes: _Votes, share: FloatArray, found: Solution) -> Solution:
+def _informed(
+    cells: CellEvaluator, made: FitDesign, votes: _AnnotatedVotes, share: FloatArray, found: Solution
+) -> Solution:
     """The same means with the covariance of what the votes really tell."""
     counts, weight = votes.counted(share)
     cells.problem = replace(made.problem, counts=counts, weight=weight)
     point, log_sd = found.state.point, found.state.log_sd
     information = cells.information(point, log_sd)
-    arrow = cells.arrow(information, cells.effects.precision(log_sd))
-    return replace(found, arrow=arrow, covariance=arrow.covariance())
+    factors = cells.factor(information, cells.effects.precision(log_sd))
+    return replace(found, factors=factors, covariance=factors.covariance())

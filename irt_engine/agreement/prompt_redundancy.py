@@ -84,7 +84,7 @@ class Redundancy:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Pairs:
+class _PromptPairs:
     """k pairs of prompts, each array (k,)."""
 
     first: IntArray
@@ -93,8 +93,8 @@ class _Pairs:
     overlap: IntArray
     p: FloatArray
 
-    def at(self, index: Any) -> _Pairs:
-        return _Pairs(*(getattr(self, field.name)[index] for field in fields(self)))
+    def at(self, index: Any) -> _PromptPairs:
+        return _PromptPairs(*(getattr(self, field.name)[index] for field in fields(self)))
 
 
 def redundant_prompts(
@@ -260,17 +260,17 @@ def _common(c: IntArray, j: IntArray, e: FloatArray, comparisons: Comparisons, J
     return rho * pairs, rho * pairs / np.maximum(met * (met - 1.0), 1.0)[:, None]
 
 
-def _near_pairs(table: ResponseTable, min_overlap: int, alpha: float) -> tuple[_Pairs, int]:
+def _near_pairs(table: ResponseTable, min_overlap: int, alpha: float) -> tuple[_PromptPairs, int]:
     """The pairs with the overlap whose own p is <= alpha (no others can pass), and how many had the overlap."""
     c, j, x, comparisons = _ratings(table)
     J = len(table.prompts)
     data = _matrices(c, j, x, comparisons, J)
     blocks = [_block(data, slice(at, min(at + _BLOCK, J)), min_overlap, alpha) for at in range(0, J, _BLOCK)]
-    joined = (np.concatenate([getattr(pairs, field.name) for pairs, _ in blocks]) for field in fields(_Pairs))
-    return _Pairs(*joined), sum(tested for _, tested in blocks)
+    joined = (np.concatenate([getattr(pairs, field.name) for pairs, _ in blocks]) for field in fields(_PromptPairs))
+    return _PromptPairs(*joined), sum(tested for _, tested in blocks)
 
 
-def _block(data: _Matrices, here: slice, min_overlap: int, alpha: float) -> tuple[_Pairs, int]:
+def _block(data: _Matrices, here: slice, min_overlap: int, alpha: float) -> tuple[_PromptPairs, int]:
     """The same for the pairs whose first prompt is in `here`. p is the normal tail of sum e e' over the root of its
     variance; of random signs alone it is bounded by that up to a small factor (Pinelis 1994). How many comparisons of a
     chatbot two prompts both have is taken as if chance had chosen each one's."""
@@ -283,7 +283,7 @@ def _block(data: _Matrices, here: slice, min_overlap: int, alpha: float) -> tupl
     square = _products(data.xx, data.seen, here)[row, column] * _products(data.seen, data.xx, here)[row, column]
     r = _products(data.x, data.x, here)[row, column] / _root(square)
     overlap = n[row, column].astype(np.int64)
-    return _Pairs(row + here.start, column + here.start, r, overlap, p), tested
+    return _PromptPairs(row + here.start, column + here.start, r, overlap, p), tested
 
 
 def _root(square: FloatArray) -> FloatArray:

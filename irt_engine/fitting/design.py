@@ -12,7 +12,7 @@ import numpy as np
 
 from irt_engine.arrays import BoolArray, FloatArray, IntArray
 from irt_engine.fitting.kernels import kernels_for
-from irt_engine.fitting.problem import Problem
+from irt_engine.fitting.problem import FitProblem
 from irt_engine.models.effects import LOOSE, MOST_SLOPES, TIGHT, Effects, Group
 from irt_engine.models.parameters import Point
 from irt_engine.models.priors import Priors
@@ -26,7 +26,7 @@ MOST_PAIR_EFFECTS = 600  # columns of the shaft: a board of more pairs is fitted
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Design:
+class FitDesign:
     """Store a problem and the names of its parts.
 
     Parameters
@@ -39,7 +39,7 @@ class Design:
         The C comparisons.
     cells : Cells
         The cells.
-    problem : Problem
+    problem : FitProblem
         The problem to solve.
     effects : Effects
         Groups of effects with a common SD.
@@ -58,7 +58,7 @@ class Design:
     form: str
     comparisons: Comparisons
     cells: Cells
-    problem: Problem
+    problem: FitProblem
     effects: Effects
     abilities: int  # K
     pair: slice | None  # columns of the pairs' own effects
@@ -73,12 +73,12 @@ class Design:
     @property
     def origin(self) -> Point:
         """Return the point 0, at which a cold fit starts."""
-        return Point(np.zeros(self.problem.shaft), np.zeros((self.problem.slots, self.problem.width)))
+        return Point(np.zeros(self.problem.shared_size), np.zeros((self.problem.slots, self.problem.width)))
 
 
 def design(
     table: ResponseTable, model: str, form: str, priors: Priors, tiers: IntArray | None = None, *, pool: bool = True
-) -> Design:
+) -> FitDesign:
     """Return the design of a table.
 
     Parameters
@@ -96,7 +96,7 @@ def design(
 
     Returns
     -------
-    Design
+    FitDesign
         The design.
     """
     comparisons, index = compare(table)
@@ -112,7 +112,7 @@ def design_of(
     comparisons: Comparisons,
     cells: Cells,
     tiers: IntArray | None = None,
-) -> Design:
+) -> FitDesign:
     """Return the design of given cells.
 
     Parameters
@@ -132,7 +132,7 @@ def design_of(
 
     Returns
     -------
-    Design
+    FitDesign
         The design.
     """
     parts = None
@@ -142,8 +142,8 @@ def design_of(
         cells = _in_order(cells, order)
     board, C = model == "board", len(comparisons.low)
     K = len(table.chatbots) if board else C
-    shaft = _Shaft()
-    shaft.add("ability" if board else "theta", K, priors.ability_sd if board else priors.theta_sd)
+    shared = _SharedColumns()
+    shared.add("ability" if board else "theta", K, priors.ability_sd if board else priors.theta_sd)
     which, n = cells.comparison, len(cells.comparison)
     if board:
         col = [comparisons.low[which], comparisons.high[which]]
@@ -152,17 +152,17 @@ def design_of(
         col, coef = [which], [np.ones(n)]
     pair = None
     if board and priors.pair_sd > 0 and C <= MOST_PAIR_EFFECTS:
-        pair = shaft.add("pair", C, priors.pair_sd, learned=priors.learn, width=LOOSE)
+        pair = shared.add("pair", C, priors.pair_sd, learned=priors.learn, width=LOOSE)
         col, coef = [*col, pair.start + which], [*coef, np.ones(n)]
     side = -1
     if board and np.any(cells.side):
-        side = shaft.add("side", 1, priors.side_sd, learned=priors.learn, width=LOOSE).start
+        side = shared.add("side", 1, priors.side_sd, learned=priors.learn, width=LOOSE).start
         col, coef = [*col, np.full(n, side)], [*coef, cells.side]
     prompts = prompt_model(model, form)
     if parts is not None:
         prompts = replace(prompts, tiers=parts.tiers)
-    shaft.add("common_log_gap", prompts.gaps, priors.common_log_gap_sd)
-    problem = Problem(
+    shared.add("common_log_gap", prompts.gaps, priors.common_log_gap_sd)
+    problem = FitProblem(
         prompts=prompts,
         starts=np.searchsorted(cells.slot, np.arange(cells.slots + 1)),
         counts=cells.counts if board else _turned(cells.counts, comparisons.flip[which]),
@@ -170,24 +170,24 @@ def design_of(
         again=cells.again,
         col=np.ascontiguousarray(np.stack(col, axis=1)),
         coef=np.ascontiguousarray(np.stack(coef, axis=1)),
-        shaft=shaft.size,
+        shared_size=shared.size,
         parts=parts,
         kernels=kernels_for(len(cells.slot)),
     )
     if board and priors.reply_sd > 0:
         most = most_replies(cells, comparisons, len(table.chatbots))
-        if most and _affordable(cells.slots, prompts.size + most, shaft.size):
+        if most and _affordable(cells.slots, prompts.size + most, shared.size):
             problem = replace(problem, replies=replies_of(cells, comparisons, len(table.chatbots)))
-    effects = _effects(shaft, problem, cells, priors, form)
-    return Design(table, model, form, comparisons, cells, problem, effects, K, pair, side, tiers)
+    effects = _effects(shared, problem, cells, priors, form)
+    return FitDesign(table, model, form, comparisons, cells, problem, effects, K, pair, side, tiers)
 
 
-def _effects(shaft: _Shaft, problem: Problem, cells: Cells, priors: Priors, form: str) -> Effects:
+def _effects(shared: _SharedColumns, problem: FitProblem, cells: Cells, priors: Priors, form: str) -> Effects:
     """Which effects share a scale."""
     prompts, replies = problem.prompts, problem.replies
     again = priors.learn and bool(cells.again.any())  # without, nothing tells a cell's SD from the given one
     sd = priors.log_discrimination_sd
-    groups = [*shaft.groups, Group("log_discrimination", sd, priors.learn, phi=slice(0, 1), most=MOST_SLOPES)]
+    groups = [*shared.groups, Group("log_discrimination", sd, priors.learn, phi=slice(0, 1), most=MOST_SLOPES)]
     if prompts.tiers:
         groups.append(Group("tier", priors.tier_sd, priors.learn, LOOSE, phi=slice(1, 1 + prompts.tiers)))
     if prompts.located:
@@ -200,7 +200,7 @@ def _effects(shaft: _Shaft, problem: Problem, cells: Cells, priors: Priors, form
     return Effects(
         groups=tuple(groups),
         cell=Group("cell", priors.cell_sd, again, priors.shared_width) if form == "vote" else None,
-        shaft=shaft.size,
+        shared_size=shared.size,
         shape=(cells.slots, problem.width),
         shared=cells.shared,
         replies=replies.there if replies else None,
@@ -208,12 +208,12 @@ def _effects(shaft: _Shaft, problem: Problem, cells: Cells, priors: Priors, form
     )
 
 
-def _affordable(slots: int, width: int, shaft: int) -> bool:
+def _affordable(slots: int, width: int, shared_size: int) -> bool:
     """Whether slots with so many parameters are eliminated soon enough."""
-    return slots * width * (width + shaft) ** 2 <= MOST_WORK
+    return slots * width * (width + shared_size) ** 2 <= MOST_WORK
 
 
-class _Shaft:
+class _SharedColumns:
     """Columns in the order in which they are added."""
 
     def __init__(self) -> None:

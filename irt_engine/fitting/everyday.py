@@ -25,7 +25,7 @@ from irt_engine.posterior.warm_start import WarmStart
 from irt_engine.responses.table import ResponseTable
 
 if TYPE_CHECKING:
-    from .design import Design
+    from .design import FitDesign
     from .progress import Progress
     from .state import Solution
 
@@ -154,7 +154,7 @@ def _solved(
     tiers: Sequence[int] | IntArray | None,
     seed: int,
     progress: Progress | None,
-) -> tuple[Design, Solution]:
+) -> tuple[FitDesign, Solution]:
     from .design import design  # late: only fits need numba
     from .threads import one_blas_thread
 
@@ -178,10 +178,10 @@ def _solved(
             ) from error
 
 
-def _find(made: Design, start: WarmStart | None, progress: Progress | None) -> Solution:
+def _find(made: FitDesign, start: WarmStart | None, progress: Progress | None) -> Solution:
     """Return the solution; its variances are the given ones if they cannot be estimated."""
     from .expectations import CellEvaluator
-    from .joint_mode import climb
+    from .joint_mode import find_joint_mode
     from .variational import solve, solve_from
     from .warm_start import state_of
 
@@ -189,7 +189,7 @@ def _find(made: Design, start: WarmStart | None, progress: Progress | None) -> S
         state = state_of(made, start, cells) if start else None
         found = solve_from(cells, state, progress) if state else None
         if found is None:
-            near, steps = climb(cells, made.origin, progress=progress)
+            near, steps = find_joint_mode(cells, made.origin, progress=progress)
             try:
                 found = solve(cells, near, steps, progress)
             except DidNotConverge:
@@ -201,7 +201,7 @@ def _find(made: Design, start: WarmStart | None, progress: Progress | None) -> S
         return found
 
 
-def _posterior(made: Design, found: Solution, seed: int) -> Posterior:
+def _posterior(made: FitDesign, found: Solution, seed: int) -> Posterior:
     from .fitted_posterior import posterior_of
     from .threads import one_blas_thread
 

@@ -14,7 +14,7 @@ from scipy.special import ndtri
 
 from irt_engine.arrays import FloatArray
 from irt_engine.fitting.kernel_data import NODES, Approximation, CellData, CellEffect, SlotData, empty_terms
-from irt_engine.fitting.problem import Problem
+from irt_engine.fitting.problem import FitProblem
 from irt_engine.fitting.schur_complement import FactoredPrecision, Piece, factored, one_by_one, own_variances
 from irt_engine.fitting.threads import one_blas_thread, threads
 from irt_engine.models.effects import Effects
@@ -97,13 +97,13 @@ class CellEvaluator:
 
     Parameters
     ----------
-    problem : Problem
+    problem : FitProblem
         The problem.
     effects : Effects
         Its effects.
     """
 
-    def __init__(self, problem: Problem, effects: Effects) -> None:
+    def __init__(self, problem: FitProblem, effects: Effects) -> None:
         self.problem, self.effects = problem, effects
         prompts = problem.prompts
         times = 2 if problem.replies else 1  # a reply that was met once or twice leaves its cells' theta wide
@@ -148,9 +148,9 @@ class CellEvaluator:
         Information
             The expected information.
         """
-        return self.ask(point, log_sd, None, logs=False).information
+        return self.evaluate(point, log_sd, None, logs=False).information
 
-    def ask(
+    def evaluate(
         self,
         point: Point,
         log_sd: FloatArray,
@@ -189,10 +189,10 @@ class CellEvaluator:
         theta, phi = problem.theta(point), problem.total_phi(point)
         if parts is not None:
             phi = parts.phi(phi)
-        n, (K, P), S, shared = len(problem.weight), phi.shape, problem.shaft, self.effects.shared
+        n, (K, P), S, shared = len(problem.weight), phi.shape, problem.shared_size, self.effects.shared
         effect = self._cell_effect(log_sd)
         of_pooled = self._pooled_effect(log_sd) if shared >= 0 else effect
-        told = empty_terms(n, K, P)
+        expectations = empty_terms(n, K, P)
         cells = self._cell_data(theta)
         points = self.points if q is not None else np.zeros((1, 1 + P))
         prompts = SlotData(phi, problem.prompts.spread, problem.prompts.located, points)
@@ -213,32 +213,34 @@ class CellEvaluator:
                 of_pooled if slots.start == shared else effect,
                 observed,
                 logs and q is None and not observed,
-                told,
+                expectations,
             )
 
         none_shared = np.zeros((0, 0))
         chunks = self.whole_chunks if q is None else self.chunks
         if not self.every(work, chunks, shared=n * len(points) >= _SHARED_FROM):
             raise np.linalg.LinAlgError("a cell's covariance is not positive")
-        by_slot, information = problem.gathered(told.d_phi, Information(told.i_theta, told.cross, told.i_phi))
+        by_slot, information = problem.gathered(
+            expectations.d_phi, Information(expectations.i_theta, expectations.cross, expectations.i_phi)
+        )
         prior = self.effects.precision(log_sd)
-        z = problem.on_shaft(told.d_theta)
+        z = problem.shared_sums(expectations.d_theta)
         z[problem.common] += by_slot[:, problem.prompts.first_gap :].sum(axis=0)
         if problem.replies:
-            by_slot = np.concatenate([by_slot, problem.replies.gathered(told.d_theta)], axis=1)
+            by_slot = np.concatenate([by_slot, problem.replies.gathered(expectations.d_theta)], axis=1)
         gradient = Point(z - prior.z * point.z, by_slot - prior.phi * point.phi)
-        total = told.sums.sum(axis=0)
+        total = expectations.sums.sum(axis=0)
         pooled = np.zeros(2)
         if shared >= 0:
             of_shared = slice(shared, shared + 1)
-            pooled = told.sums[of_shared if parts is None else parts.of(of_shared), 1:].sum(axis=0)
+            pooled = expectations.sums[of_shared if parts is None else parts.of(of_shared), 1:].sum(axis=0)
         return Expectations(
             float(total[0] - 0.5 * (prior.z @ point.z**2) - 0.5 * (prior.phi * point.phi**2).sum()),
             gradient,
-            told.d_theta,
-            told.d_phi,
+            expectations.d_theta,
+            expectations.d_phi,
             information,
-            self.effects.shared_out(log_sd, total[1:] - pooled, pooled),
+            self.effects.split_sums(log_sd, total[1:] - pooled, pooled),
             variance,
         )
 
@@ -288,7 +290,7 @@ class CellEvaluator:
         others = [self.pool.submit(go_on) for _ in range(self.threads - 1)]
         return all([go_on(), *(other.result() for other in others)])
 
-    def arrow(self, information: Information, prior: Precision) -> FactoredPrecision:
+    def factor(self, information: Information, prior: Precision) -> FactoredPrecision:
         """Return a factored precision.
 
         Parameters
@@ -314,7 +316,14 @@ class CellEvaluator:
         """The cells as the kernels take them."""
         problem = self.problem
         return CellData(
-            problem.asked, theta, problem.counts, problem.weight, problem.again, problem.col, problem.coef, problem.own
+            problem.unit_starts,
+            theta,
+            problem.counts,
+            problem.weight,
+            problem.again,
+            problem.col,
+            problem.coef,
+            problem.own,
         )
 
     def _cell_effect(self, log_sd: FloatArray) -> CellEffect:
@@ -334,7 +343,7 @@ class CellEvaluator:
         return CellEffect(nodes, weights, self.effects.pooled_sd(log_sd), slopes, share)
 
 
-def _balanced(problem: Problem, shared: int, workers: int, *, whole: bool) -> list[slice]:
+def _balanced(problem: FitProblem, shared: int, workers: int, *, whole: bool) -> list[slice]:
     """Consecutive slots, about as many cells in each part; unless `whole`, none with more dense numbers than a chunk.
 
     The shared slot, which is the last, is by itself: its cells have an effect of another SD.

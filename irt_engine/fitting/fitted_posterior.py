@@ -8,7 +8,7 @@ import numpy as np
 
 from irt_engine.arrays import FloatArray, IntArray
 from irt_engine.fitting.comparison_names import comparisons_of
-from irt_engine.fitting.design import Design
+from irt_engine.fitting.design import FitDesign
 from irt_engine.fitting.prompt_estimates import prompt_parameters
 from irt_engine.fitting.state import Solution
 from irt_engine.models.comparison_graph import centred, groups_of
@@ -17,12 +17,12 @@ from irt_engine.posterior.posterior import Posterior
 from irt_engine.responses.table import ResponseTable
 
 
-def posterior_of(made: Design, found: Solution, seed: int) -> Posterior:
+def posterior_of(made: FitDesign, found: Solution, seed: int) -> Posterior:
     """Return the posterior of a solved fit.
 
     Parameters
     ----------
-    made : Design
+    made : FitDesign
         The problem and the names of its parts.
     found : Solution
         The solution.
@@ -57,7 +57,7 @@ def posterior_of(made: Design, found: Solution, seed: int) -> Posterior:
     )
 
 
-def _abilities(made: Design, z: FloatArray, covariance: FloatArray) -> dict[str, Any]:
+def _abilities(made: FitDesign, z: FloatArray, covariance: FloatArray) -> dict[str, Any]:
     """Return the fields about chatbots; they are empty for model pair."""
     K, table = made.abilities, made.table
     if not made.board:
@@ -76,7 +76,7 @@ def _abilities(made: Design, z: FloatArray, covariance: FloatArray) -> dict[str,
     }
 
 
-def _prompts(made: Design, found: Solution, scales: Scales) -> dict[str, Any]:
+def _prompts(made: FitDesign, found: Solution, scales: Scales) -> dict[str, Any]:
     """Return the fields about prompts; prompts of the pooled slot have equal values."""
     slots, slot = prompt_parameters(made, found, scales), made.cells.prompt_slot
     return {
@@ -92,7 +92,7 @@ def _prompts(made: Design, found: Solution, scales: Scales) -> dict[str, Any]:
     }
 
 
-def _scales(made: Design, found: Solution) -> Scales:
+def _scales(made: FitDesign, found: Solution) -> Scales:
     sd = dict(zip((g.name for g in made.effects.groups), np.exp(found.state.log_sd).tolist(), strict=False))
     return Scales(
         log_discrimination=sd["log_discrimination"],
@@ -107,7 +107,7 @@ def _scales(made: Design, found: Solution) -> Scales:
     )
 
 
-def _thetas(made: Design, z: FloatArray, covariance: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _thetas(made: FitDesign, z: FloatArray, covariance: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return theta and its standard error, (C,) each, in the orientation of the file."""
     K = made.abilities
     if not made.board:

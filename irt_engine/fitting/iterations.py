@@ -12,10 +12,10 @@ from irt_engine.models.parameters import Information, Point
 
 from .anderson_acceleration import AndersonAccelerator
 from .expectations import CellEvaluator, Expectations
-from .observed_information import Curvature, curved
+from .observed_information import Curvature, curvature_at
 from .schur_complement import FactoredPrecision
-from .state import State
-from .variance_estimation import learning_variances
+from .state import FitState
+from .variance_estimation import estimation_variances
 
 TOLERANCE = 1e-10  # posterior SDs, of means, SEs and scales alike
 _SETTLED = 0.1  # posterior SDs: from here the curvature of steps stays as it is; from .03, as many rounds cost more
@@ -92,11 +92,11 @@ class Iteration:
     ----------
     at_mean : Information
         Expected information at the mean.
-    arrow : FactoredPrecision
+    factors : FactoredPrecision
         Precision of q.
     covariance : ndarray of float, shape (S, S)
         Covariance of the shared parameters under q.
-    after : State
+    after : FitState
         The end of the iteration.
     error : float
         Largest step, in posterior SDs.
@@ -105,9 +105,9 @@ class Iteration:
     """
 
     at_mean: Information
-    arrow: FactoredPrecision
+    factors: FactoredPrecision
     covariance: FloatArray
-    after: State
+    after: FitState
     error: float
     log_sd_spread: FloatArray
 
@@ -123,15 +123,17 @@ class _Iterations:
         self.mixer: AndersonAccelerator | None = None
         self.curvature: Curvature | None = None
         self.before: FloatArray | None = None  # log variances
-        self.held: State | None = None  # the last state that a round could be taken from
+        self.held: FitState | None = None  # the last state that a round could be taken from
 
-    def take(self, state: State) -> Iteration:
+    def take(self, state: FitState) -> Iteration:
         """A round from `state`. Raises LinAlgError."""
 
-        def bend(far: float, told: Expectations, arrow: FactoredPrecision, covariance: FloatArray) -> Curvature | None:
+        def bend(
+            far: float, expectations: Expectations, factors: FactoredPrecision, covariance: FloatArray
+        ) -> Curvature | None:
             if self.way.curved and far > (_SETTLED if self.curvature else _CLOSE):
-                q = (arrow, covariance) if far < self.way.bent_below else None
-                self.curvature = curved(self.cells, state, arrow.information, q, told, learn=self.learn)
+                q = (factors, covariance) if far < self.way.bent_below else None
+                self.curvature = curvature_at(self.cells, state, factors.information, q, expectations, learn=self.learn)
             return self.curvature
 
         taken = _round(self.cells, state, bend, self.way, learn=self.learn)
@@ -147,11 +149,11 @@ class _Iterations:
             if taken.error > TOLERANCE:
                 return 1.0
             cells, after = self.cells, taken.after
-            arrow = cells.arrow(taken.at_mean.plus(after.excess), cells.effects.precision(after.log_sd))
-            before = np.log(np.diag(arrow.covariance()))
+            factors = cells.factor(taken.at_mean.plus(after.excess), cells.effects.precision(after.log_sd))
+            before = np.log(np.diag(factors.covariance()))
         return 0.5 * _most(log_variance - before)
 
-    def mix(self, state: State, taken: Iteration) -> State:
+    def mix(self, state: FitState, taken: Iteration) -> FitState:
         """Where the next round begins."""
         self.mixer = self.mixer or self._mixer(taken)
         mixed = _shaped(self.mixer.next(_flat(state), _flat(taken.after), taken.error), taken.after)
@@ -162,7 +164,7 @@ class _Iterations:
         way, carried = self.way, sum(part.size for part in _carried(taken.after))
         return AndersonAccelerator(_unit(taken), carried=carried, mixed_below=way.mixed_below, share=way.share)
 
-    def back(self) -> State | None:
+    def back(self) -> FitState | None:
         """Where to go on after a round that broke down; None where nothing safer is known."""
         safe = self.mixer.back() if self.mixer else None
         if safe is None:
@@ -171,36 +173,36 @@ class _Iterations:
         return _shaped(safe, self.held)
 
 
-def _round(cells: CellEvaluator, state: State, bend: CurvatureRule, way: IterationPlan, *, learn: bool) -> Iteration:
+def _round(cells: CellEvaluator, state: FitState, bend: CurvatureRule, way: IterationPlan, *, learn: bool) -> Iteration:
     """One round of means and scales. The step divides by q's own precision, or by the curvature that `bend` gives for
     how far, in posterior SDs, that step would go; nothing moves farther than its way allows. Raises LinAlgError."""
     effects, farthest, prior = cells.effects, way.farthest if learn else 0.0, cells.effects.precision(state.log_sd)
     at_mean = cells.information(state.point, state.log_sd)
-    arrow = cells.arrow(at_mean.plus(state.excess), prior)
-    covariance = arrow.covariance()
-    told = cells.ask(state.point, state.log_sd, (arrow, covariance))
-    z_sd, phi_sd = np.sqrt(np.diag(covariance)), np.sqrt(told.phi_variance)
-    variance = Point(z_sd**2, told.phi_variance)
+    factors = cells.factor(at_mean.plus(state.excess), prior)
+    covariance = factors.covariance()
+    expectations = cells.evaluate(state.point, state.log_sd, (factors, covariance))
+    z_sd, phi_sd = np.sqrt(np.diag(covariance)), np.sqrt(expectations.phi_variance)
+    variance = Point(z_sd**2, expectations.phi_variance)
     if cells.problem.replies and effects.learned:
-        variance = learning_variances(cells, at_mean, prior, variance)
-    score, slope = effects.scores(state.log_sd, state.point, variance.z, variance.phi, told.sums)
-    step, move = arrow.step(told.gradient), score / slope
+        variance = estimation_variances(cells, at_mean, prior, variance)
+    score, slope = effects.scores(state.log_sd, state.point, variance.z, variance.phi, expectations.sums)
+    step, move = factors.step(expectations.gradient), score / slope
     far = max(_most(step.z / z_sd), _most(step.phi / phi_sd), _most(move) if farthest else 0.0)
-    curvature = bend(far, told, arrow, covariance)
+    curvature = bend(far, expectations, factors, covariance)
     if curvature:
-        step = curvature.arrow.step(told.gradient)
+        step = curvature.factors.step(expectations.gradient)
     if curvature and curvature.scales:
-        move = curvature.scale_step(effects, state.log_sd, told.gradient, score)
+        move = curvature.scale_step(effects, state.log_sd, expectations.gradient, score)
     log_sd = effects.moved(state.log_sd, move, farthest)
     if curvature:
         step = curvature.follow(step, log_sd - state.log_sd)
     length = max(_most(step.z / z_sd), _most(step.phi / phi_sd))
     point = state.point.moved(step, min(1.0, way.reach / max(length, 1e-300)))
-    after = State(point, log_sd, told.information.minus(at_mean))
-    return Iteration(at_mean, arrow, covariance, after, length, slope**-0.5)
+    after = FitState(point, log_sd, expectations.information.minus(at_mean))
+    return Iteration(at_mean, factors, covariance, after, length, slope**-0.5)
 
 
-def _straight(far: float, told: Expectations, arrow: FactoredPrecision, covariance: FloatArray) -> None:
+def _straight(far: float, expectations: Expectations, factors: FactoredPrecision, covariance: FloatArray) -> None:
     """No curvature but q's own."""
 
 
@@ -208,12 +210,12 @@ def _most(values: FloatArray) -> float:
     return float(np.abs(values).max()) if values.size else 0.0
 
 
-def _flat(state: State) -> FloatArray:
+def _flat(state: FitState) -> FloatArray:
     """What is mixed of a state, as a vector: means and scales, and what is carried."""
     return np.concatenate([state.point.z, state.point.phi.ravel(), state.log_sd, *_carried(state)])
 
 
-def _carried(state: State) -> list[FloatArray]:
+def _carried(state: FitState) -> list[FloatArray]:
     """The excess, of cells only where they are few: many leave little open. Of 50,000 votes a fit then takes 46 rounds
     instead of 45, and of a million 17 either way."""
     excess = state.excess
@@ -221,18 +223,18 @@ def _carried(state: State) -> list[FloatArray]:
     return [excess.i_phi.ravel(), *of_cells]
 
 
-def _shaped(flat: FloatArray, like: State) -> State:
+def _shaped(flat: FloatArray, like: FitState) -> FitState:
     """The state of a vector; what that does not hold is another's."""
     point, excess = like.point, like.excess
     sizes = [point.z.size, point.phi.size, like.log_sd.size, *(part.size for part in _carried(like))]
     z, phi, log_sd, i_phi, *of_cells = np.split(flat, np.cumsum(sizes)[:-1])
     i_theta, cross = of_cells or (excess.i_theta, excess.cross)
-    told = Information(i_theta, cross.reshape(excess.cross.shape), i_phi.reshape(excess.i_phi.shape))
-    return State(Point(z, phi.reshape(point.phi.shape)), log_sd, told)
+    expectations = Information(i_theta, cross.reshape(excess.cross.shape), i_phi.reshape(excess.i_phi.shape))
+    return FitState(Point(z, phi.reshape(point.phi.shape)), log_sd, expectations)
 
 
 def _unit(taken: Iteration) -> FloatArray:
     """What counts as equally far in means and scales: posterior SDs."""
-    W = np.arange(taken.arrow.problem.width)
-    own = np.sqrt(taken.arrow.inverse[:, W, W])
+    W = np.arange(taken.factors.problem.width)
+    own = np.sqrt(taken.factors.inverse[:, W, W])
     return np.concatenate([np.sqrt(np.diag(taken.covariance)), own.ravel(), taken.log_sd_spread])

@@ -18,7 +18,7 @@ _SUFFICIENT = 1e-4  # share of the promised rise that a step must keep (Armijo)
 _HALVINGS = 40
 
 
-def climb(cells: CellEvaluator, start: Point, *, progress: Progress | None = None) -> tuple[Point, int]:
+def find_joint_mode(cells: CellEvaluator, start: Point, *, progress: Progress | None = None) -> tuple[Point, int]:
     """Return a point near the joint mode.
 
     Contradictory votes can make the last steps very small; the variational iterations continue from there.
@@ -37,37 +37,37 @@ def climb(cells: CellEvaluator, start: Point, *, progress: Progress | None = Non
     tuple of (Point, int)
         The point after at most `MOST_STEPS` steps, and the number of steps.
     """
-    log_sd = cells.effects.before_replies()
-    point, told = start, cells.ask(start, log_sd, None)
+    log_sd = cells.effects.start_without_replies()
+    point, expectations = start, cells.evaluate(start, log_sd, None)
     for steps in range(MOST_STEPS):
-        step = cells.arrow(told.information, cells.effects.precision(log_sd)).step(told.gradient)
-        if _decrement(told, step) < NEAR:
+        step = cells.factor(expectations.information, cells.effects.precision(log_sd)).step(expectations.gradient)
+        if _decrement(expectations, step) < NEAR:
             return point, steps
-        moved = _uphill(cells, point, told, step, log_sd)
+        moved = _uphill(cells, point, expectations, step, log_sd)
         if moved is None:
             return point, steps
-        point, told = moved
+        point, expectations = moved
         if progress is not None:
             progress(steps + 1, 10 * MOST_STEPS)
     return point, MOST_STEPS
 
 
-def _decrement(told: Expectations, step: Point) -> float:
+def _decrement(expectations: Expectations, step: Point) -> float:
     """Squared decrement: how far the mode is, in posterior SDs squared."""
-    return float(told.gradient.z @ step.z + (told.gradient.phi * step.phi).sum())
+    return float(expectations.gradient.z @ step.z + (expectations.gradient.phi * step.phi).sum())
 
 
 def _uphill(
-    cells: CellEvaluator, point: Point, told: Expectations, step: Point, log_sd: FloatArray
+    cells: CellEvaluator, point: Point, expectations: Expectations, step: Point, log_sd: FloatArray
 ) -> tuple[Point, Expectations] | None:
     """Halve the step until the log posterior rises by a part of what the slope promises; None if it never does."""
-    decrement = _decrement(told, step)
-    slack = _ROUNDING * max(1.0, abs(told.log_posterior))
+    decrement = _decrement(expectations, step)
+    slack = _ROUNDING * max(1.0, abs(expectations.log_posterior))
     length = 1.0
     for _ in range(_HALVINGS):
         trial = point.moved(step, length)
-        there = cells.ask(trial, log_sd, None)
-        rise = there.log_posterior - told.log_posterior
+        there = cells.evaluate(trial, log_sd, None)
+        rise = there.log_posterior - expectations.log_posterior
         if rise >= _SUFFICIENT * length * decrement - slack:
             return trial, there
         length /= 2.0

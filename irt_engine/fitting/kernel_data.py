@@ -118,7 +118,7 @@ class CellEffect(NamedTuple):
     slope_weights: FloatArray  # (L,)
 
 
-class Terms(NamedTuple):
+class KernelResults(NamedTuple):
     """Store the results of the kernels.
 
     Parameters
@@ -145,7 +145,7 @@ class Terms(NamedTuple):
     sums: FloatArray  # (J, 3) log-likelihood, its derivative by the log SD of the cell effect, its squares
 
 
-def empty_terms(cells: int, slots: int, parameters: int) -> Terms:
+def empty_terms(cells: int, slots: int, parameters: int) -> KernelResults:
     """Return uninitialised results for the kernels.
 
     Parameters
@@ -155,11 +155,13 @@ def empty_terms(cells: int, slots: int, parameters: int) -> Terms:
 
     Returns
     -------
-    Terms
+    KernelResults
         Arrays to be filled.
     """
     n, J, P = cells, slots, parameters
-    return Terms(np.empty(n), np.empty((J, P)), np.empty(n), np.empty((n, P)), np.empty((J, P, P)), np.empty((J, 3)))
+    return KernelResults(
+        np.empty(n), np.empty((J, P)), np.empty(n), np.empty((n, P)), np.empty((J, P, P)), np.empty((J, 3))
+    )
 
 
 class SlotInformation(NamedTuple):

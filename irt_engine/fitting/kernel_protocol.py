@@ -6,7 +6,7 @@ from typing import Protocol
 
 from irt_engine.arrays import BoolArray, FloatArray, IntArray
 
-from .kernel_data import Approximation, CellData, CellEffect, SlotData, SlotInformation, Terms
+from .kernel_data import Approximation, CellData, CellEffect, KernelResults, SlotData, SlotInformation
 
 
 class Kernels(Protocol):
@@ -29,7 +29,7 @@ class Kernels(Protocol):
         effect: CellEffect,
         observed: bool,
         logs: bool,
-        out: Terms,
+        out: KernelResults,
         /,
     ) -> bool:
         """Fill the expected gradient and information of some slots' cells.
@@ -50,7 +50,7 @@ class Kernels(Protocol):
             Fill the observed information of the edges instead of the expected one.
         logs : bool
             Fill the log likelihood.
-        out : Terms
+        out : KernelResults
             The results.
 
         Returns

@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from irt_engine.arrays import BoolArray, FloatArray
-from irt_engine.fitting.problem import Problem
+from irt_engine.fitting.problem import FitProblem
 from irt_engine.fitting.schur_complement import FactoredPrecision, inverse_factors, slot_blocks
 from irt_engine.models.parameters import Information, Point, Precision
 
 if TYPE_CHECKING:
     from irt_engine.fitting.expectations import CellEvaluator, Expectations
-    from irt_engine.fitting.state import State
+    from irt_engine.fitting.state import FitState
     from irt_engine.models.effects import Effects
 
 
@@ -42,7 +42,7 @@ class Curvature:
 
     Parameters
     ----------
-    arrow : FactoredPrecision
+    factors : FactoredPrecision
         Observed precision of the means.
     scales : list of int
         Indices of the estimated log SDs.
@@ -54,7 +54,7 @@ class Curvature:
         Rates at which the scores decrease while the means follow.
     """
 
-    arrow: FactoredPrecision
+    factors: FactoredPrecision
     scales: list[int]
     along: list[Point]
     read: list[Point]
@@ -86,7 +86,7 @@ class Curvature:
         move = np.zeros_like(score)
         pairs = zip(self.scales, self.read, strict=True)
         total = np.array([score[index] + _dot(read, gradient) for index, read in pairs])
-        free = [k for k, index in enumerate(self.scales) if not effects.stands(index, log_sd, total[k])]
+        free = [k for k, index in enumerate(self.scales) if not effects.at_limit(index, log_sd, total[k])]
         move[np.array(self.scales)[free]] = np.linalg.solve(self.slope[np.ix_(free, free)], total[free])
         return move
 
@@ -110,12 +110,12 @@ class Curvature:
         return step
 
 
-def curved(
+def curvature_at(
     cells: CellEvaluator,
-    state: State,
+    state: FitState,
     expected: Information,
     q: tuple[FactoredPrecision, FloatArray] | None,
-    told: Expectations,
+    expectations: Expectations,
     *,
     learn: bool,
 ) -> Curvature | None:
@@ -125,13 +125,13 @@ def curved(
     ----------
     cells : CellEvaluator
         The cells.
-    state : State
+    state : FitState
         The state.
     expected : Information
         The information of q.
     q : tuple of (FactoredPrecision, ndarray of float), optional
         The Gaussian, as in `CellEvaluator.ask`; None evaluates at the mean.
-    told : Expectations
+    expectations : Expectations
         Expectations under q; unused without q.
     learn : bool
         Whether log SDs are estimated.
@@ -143,22 +143,24 @@ def curved(
     """
     problem, prior = cells.problem, cells.effects.precision(state.log_sd)
     if q is None and (learn or not problem.replies):
-        told = cells.ask(state.point, state.log_sd, None, observed=True)
+        expectations = cells.evaluate(state.point, state.log_sd, None, observed=True)
     bent = q is not None or not problem.replies
-    seen = _mostly_bent(problem, told, told.information if q else expected, prior) if bent else expected
+    seen = _mostly_bent(problem, expectations, expectations.information if q else expected, prior) if bent else expected
     try:
-        arrow = cells.arrow(seen, prior)
-        covariance = arrow.covariance()
+        factors = cells.factor(seen, prior)
+        covariance = factors.covariance()
     except np.linalg.LinAlgError:
         return None
     if not learn:
-        return Curvature(arrow, [], [], [], np.zeros((0, 0)))
-    return _with_scales(cells, state, q, told, arrow, covariance)
+        return Curvature(factors, [], [], [], np.zeros((0, 0)))
+    return _with_scales(cells, state, q, expectations, factors, covariance)
 
 
-def _mostly_bent(problem: Problem, told: Expectations, expected: Information, prior: Precision) -> Information:
+def _mostly_bent(
+    problem: FitProblem, expectations: Expectations, expected: Information, prior: Precision
+) -> Information:
     """The information with its bends, and the expected one where that is not clear."""
-    seen = _with_bends(problem, told)
+    seen = _with_bends(problem, expectations)
     unclear = ~_clear(problem, seen, expected, prior)
     of_cells = np.repeat(unclear, np.diff(problem.starts))
     i_theta = np.where(of_cells, expected.i_theta, seen.i_theta)
@@ -168,56 +170,58 @@ def _mostly_bent(problem: Problem, told: Expectations, expected: Information, pr
 
 def _with_scales(
     cells: CellEvaluator,
-    state: State,
+    state: FitState,
     q: tuple[FactoredPrecision, FloatArray] | None,
-    told: Expectations,
-    arrow: FactoredPrecision,
+    expectations: Expectations,
+    factors: FactoredPrecision,
     covariance: FloatArray,
 ) -> Curvature:
     effects, scales = cells.effects, cells.effects.learnable
     if q is None:
-        variance = Point(np.diag(covariance), arrow.own_variances(covariance, cells.each))
+        variance = Point(np.diag(covariance), factors.own_variances(covariance, cells.each))
     else:
-        variance = Point(np.diag(q[1]), told.phi_variance)  # known already, and a slope only steers
+        variance = Point(np.diag(q[1]), expectations.phi_variance)  # known already, and a slope only steers
     changes, reads, own = [], [], []
     for index in scales:
         if effects.is_cell(index):
-            change, read, fall = _by_cell_effect(cells, state, q, told)
+            change, read, fall = _by_cell_effect(cells, state, q, expectations)
         else:
-            change = effects.pull(index, state.log_sd, state.point)
-            read = effects.reads(index, change)
-            fall = effects.own_slope(index, state.log_sd, state.point, variance)
+            change = effects.gradient_shift(index, state.log_sd, state.point)
+            read = effects.score_gradient(index, change)
+            fall = effects.score_slope(index, state.log_sd, state.point, variance)
         changes.append(change)
         reads.append(read)
         own.append(fall)
-    along = [arrow.step(change) for change in changes]
+    along = [factors.step(change) for change in changes]
     slope = np.diag(own) - np.array([[_dot(read, other) for other in along] for read in reads])
-    least = effects.scores(state.log_sd, state.point, variance.z, variance.phi, told.sums)[1][scales]
+    least = effects.scores(state.log_sd, state.point, variance.z, variance.phi, expectations.sums)[1][scales]
     least *= [_LEAST_SLOPE if effects.is_cell(index) else 1.0 for index in scales]
     same = zip(changes, reads, along, strict=True)
-    back = [step if read is change else arrow.step(read) for change, read, step in same]
-    return Curvature(arrow, scales, along, back, _at_least(slope, least))
+    back = [step if read is change else factors.step(read) for change, read, step in same]
+    return Curvature(factors, scales, along, back, _at_least(slope, least))
 
 
 def _by_cell_effect(
-    cells: CellEvaluator, state: State, q: tuple[FactoredPrecision, FloatArray] | None, told: Expectations
+    cells: CellEvaluator, state: FitState, q: tuple[FactoredPrecision, FloatArray] | None, expectations: Expectations
 ) -> tuple[Point, Point, float]:
     """How gradient and score change with the cell effect's log SD, and the score with the means: differences, because
     they only steer. What cells that were voted on again say to prompts' parameters is taken for their share of it."""
     wider = state.log_sd.copy()
     wider[-1] += _STEP
-    there = cells.ask(state.point, wider, q)
-    change = Point((there.gradient.z - told.gradient.z) / _STEP, (there.gradient.phi - told.gradient.phi) / _STEP)
+    there = cells.evaluate(state.point, wider, q)
+    change = Point(
+        (there.gradient.z - expectations.gradient.z) / _STEP, (there.gradient.phi - expectations.gradient.phi) / _STEP
+    )
     assert cells.effects.cell is not None  # noqa: S101 - one of the learned scales is its own
     problem = cells.problem
     held = np.concatenate([[0.0], np.cumsum(problem.again)])
     shares = np.diff(held[problem.starts]) / np.maximum(np.diff(problem.starts), 1)  # a slot may be without a cell
-    of_cells = np.where(problem.again, (there.d_theta - told.d_theta) / _STEP, 0.0)
-    read = Point(problem.on_shaft(of_cells), change.phi * shares[:, None])
+    of_cells = np.where(problem.again, (there.d_theta - expectations.d_theta) / _STEP, 0.0)
+    read = Point(problem.shared_sums(of_cells), change.phi * shares[:, None])
     if problem.replies:
         read.phi[:, problem.prompts.size :] = problem.replies.gathered(of_cells)
     read.z[problem.common] += read.phi[:, problem.prompts.first_gap : problem.prompts.size].sum(axis=0)
-    return change, read, float((told.sums[0, 0] - there.sums[0, 0]) / _STEP + cells.effects.cell.width**-2.0)
+    return change, read, float((expectations.sums[0, 0] - there.sums[0, 0]) / _STEP + cells.effects.cell.width**-2.0)
 
 
 def _at_least(slope: FloatArray, least: FloatArray) -> FloatArray:
@@ -238,33 +242,33 @@ def _dot(a: Point, b: Point) -> float:
     return float(a.z @ b.z + (a.phi * b.phi).sum())
 
 
-def _with_bends(problem: Problem, told: Expectations) -> Information:
+def _with_bends(problem: FitProblem, expectations: Expectations) -> Information:
     """The edges' information, less the scores times the edges' own second derivatives:
 
     d2x / dtheta dlog alpha = alpha, d2x / dlog alpha2 = x, d2x / dlog alpha dphi_p = U_p, d2x / dgap2 = U_gap.
     """
-    information = told.information
+    information = expectations.information
     if problem.parts is None:
         bent = Information(information.i_theta, information.cross.copy(), information.i_phi.copy())
-        _bend(bent.cross, bent.i_phi, told, problem.prompts.gaps)
+        _bend(bent.cross, bent.i_phi, expectations, problem.prompts.gaps)
         return bent
-    (K, P), n = told.d_phi.shape, len(told.d_theta)
+    (K, P), n = expectations.d_phi.shape, len(expectations.d_theta)
     bent = Information(information.i_theta, np.zeros((n, P)), np.zeros((K, P, P)))
-    _bend(bent.cross, bent.i_phi, told, problem.prompts.gaps)
-    bends = problem.gathered(told.d_phi, bent)[1]
+    _bend(bent.cross, bent.i_phi, expectations, problem.prompts.gaps)
+    bends = problem.gathered(expectations.d_phi, bent)[1]
     return Information(information.i_theta, information.cross + bends.cross, information.i_phi + bends.i_phi)
 
 
-def _bend(cross: FloatArray, i_phi: FloatArray, told: Expectations, gaps: int) -> None:
+def _bend(cross: FloatArray, i_phi: FloatArray, expectations: Expectations, gaps: int) -> None:
     """Take the bends away from (n, P) and (K, P, P)."""
-    cross[:, 0] -= told.d_theta
-    i_phi[:, 0, :] -= told.d_phi
-    i_phi[:, 1:, 0] -= told.d_phi[:, 1:]
-    of_gaps = np.arange(told.d_phi.shape[1] - gaps, told.d_phi.shape[1])
-    i_phi[:, of_gaps, of_gaps] -= told.d_phi[:, of_gaps]
+    cross[:, 0] -= expectations.d_theta
+    i_phi[:, 0, :] -= expectations.d_phi
+    i_phi[:, 1:, 0] -= expectations.d_phi[:, 1:]
+    of_gaps = np.arange(expectations.d_phi.shape[1] - gaps, expectations.d_phi.shape[1])
+    i_phi[:, of_gaps, of_gaps] -= expectations.d_phi[:, of_gaps]
 
 
-def _clear(problem: Problem, seen: Information, expected: Information, prior: Precision) -> BoolArray:
+def _clear(problem: FitProblem, seen: Information, expected: Information, prior: Precision) -> BoolArray:
     """(J,) whether a slot's block is at least a share of its expected one in every direction."""
     clear = slot_blocks(problem, seen, prior) - _CLEAR * slot_blocks(problem, expected, prior)
     return inverse_factors(problem, clear)[1]

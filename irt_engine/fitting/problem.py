@@ -24,7 +24,7 @@ _DENSE_PARTS, _ONE_PART = 8, 1 << 18  # in which whole blocks are worked on, whe
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Problem:
+class FitProblem:
     """Store the problem to solve: cells sorted by slot, and their design on the shared parameters.
 
     Parameters
@@ -43,7 +43,7 @@ class Problem:
         Columns of the shared parameters.
     coef : ndarray of float, shape (n, k)
         Coefficients of the shared parameters.
-    shaft : int
+    shared_size : int
         Number of shared parameters S.
     parts : TierParts, optional
         Parts of the slots, if discriminations depend on tiers; P then includes the tier effects.
@@ -60,7 +60,7 @@ class Problem:
     again: BoolArray  # (n,) which were voted on twice or more: of whole votes, however much each counts
     col: IntArray  # (n, k)
     coef: FloatArray  # (n, k)
-    shaft: int  # S
+    shared_size: int  # S
     parts: TierParts | None = (
         None  # of the slots, where discriminations differ by tier: then P counts the tiers' effects
     )
@@ -75,7 +75,7 @@ class Problem:
     @property
     def common(self) -> slice:
         """Return the place of the common log gaps in z."""
-        return slice(self.shaft - self.prompts.gaps, self.shaft)
+        return slice(self.shared_size - self.prompts.gaps, self.shared_size)
 
     @property
     def width(self) -> int:
@@ -108,9 +108,9 @@ class Problem:
     @property
     def dense(self) -> bool:
         """Return whether slots touch most shared parameters, so that dense blocks are faster."""
-        touched = np.minimum(self.shaft, self.col.shape[1] * np.diff(self.starts) + self.prompts.gaps)
-        whole = self.slots * self.shaft
-        return whole * self.width <= _MOST_DENSE and whole * self.shaft <= _DENSE_GAIN * int(touched @ touched)
+        touched = np.minimum(self.shared_size, self.col.shape[1] * np.diff(self.starts) + self.prompts.gaps)
+        whole = self.slots * self.shared_size
+        return whole * self.width <= _MOST_DENSE and whole * self.shared_size <= _DENSE_GAIN * int(touched @ touched)
 
     def theta(self, point: Point) -> FloatArray:
         """Return the linear predictor.
@@ -125,10 +125,10 @@ class Problem:
         ndarray of float, shape (n,)
             theta of each cell, in units of ability.
         """
-        theta = self.off_shaft(point.z)
+        theta = self.shared_theta(point.z)
         return theta + self.replies.theta(point.phi[:, self.prompts.size :]) if self.replies else theta
 
-    def off_shaft(self, z: FloatArray) -> FloatArray:
+    def shared_theta(self, z: FloatArray) -> FloatArray:
         """Return the part of theta that comes from the shared parameters.
 
         Parameters
@@ -145,8 +145,8 @@ class Problem:
         self.kernels.theta_of(self.col, self.coef, z, theta)
         return theta
 
-    def on_shaft(self, theta: FloatArray) -> FloatArray:
-        """Return the sums of cell values by shared parameter: the transpose of `off_shaft`.
+    def shared_sums(self, theta: FloatArray) -> FloatArray:
+        """Return the sums of cell values by shared parameter: the transpose of `shared_theta`.
 
         Parameters
         ----------
@@ -158,7 +158,7 @@ class Problem:
         ndarray of float, shape (S,)
             Sums.
         """
-        z = np.zeros(self.shaft)
+        z = np.zeros(self.shared_size)
         self.kernels.add_transposed(self.col, self.coef, theta, z)
         return z
 
@@ -180,7 +180,7 @@ class Problem:
         return phi
 
     @property
-    def asked(self) -> IntArray:
+    def unit_starts(self) -> IntArray:
         """Return the first cell (K + 1,) of each unit of the kernels: a slot, or a part of a slot."""
         return self.starts if self.parts is None else self.parts.starts
 
@@ -214,7 +214,7 @@ class Problem:
         list of slice
             The slots.
         """
-        parts = _DENSE_PARTS if self.slots * self.width * self.shaft > _ONE_PART else 1
+        parts = _DENSE_PARTS if self.slots * self.width * self.shared_size > _ONE_PART else 1
         edges = [self.slots * k // parts for k in range(parts + 1)]
         return [slice(a, b) for a, b in itertools.pairwise(edges)]
 
@@ -226,6 +226,6 @@ class Problem:
         slice
             The slots.
         """
-        most = max(1, self.kernels.CHUNK // (self.shaft * self.width))
+        most = max(1, self.kernels.CHUNK // (self.shared_size * self.width))
         for first in range(0, self.slots, most):
             yield slice(first, min(first + most, self.slots))

@@ -13,7 +13,7 @@ import numpy as np
 from irt_engine.arrays import FloatArray
 
 if TYPE_CHECKING:
-    from irt_engine.fitting.design import Design
+    from irt_engine.fitting.design import FitDesign
     from irt_engine.fitting.state import Solution
     from irt_engine.posterior.moments import Scales
 
@@ -44,12 +44,12 @@ class PromptParameters:
     reply_se: FloatArray
 
 
-def prompt_parameters(made: Design, found: Solution, scales: Scales) -> PromptParameters:
+def prompt_parameters(made: FitDesign, found: Solution, scales: Scales) -> PromptParameters:
     """Return the estimates of the slots of a fit.
 
     Parameters
     ----------
-    made : Design
+    made : FitDesign
         The design.
     found : Solution
         The solution.
@@ -68,15 +68,15 @@ def prompt_parameters(made: Design, found: Solution, scales: Scales) -> PromptPa
     log_tiers = np.moveaxis(log_tiers, 0, 1)  # (J, T, T)
     log_se = np.empty(problem.slots)
     tier_se, b_se = np.empty_like(log_tiers), np.empty((problem.slots, len(prompts.spread)))
-    bends, of_replies = _threshold_bends(made, phi), np.empty((problem.slots, problem.width - prompts.size))
+    derivatives, of_replies = _threshold_derivatives(made, phi), np.empty((problem.slots, problem.width - prompts.size))
     for slots in problem.chunks():
-        own = found.arrow.slot_covariances(found.covariance, slots)[1]
+        own = found.factors.slot_covariances(found.covariance, slots)[1]
         of_replies[slots] = np.diagonal(own, axis1=1, axis2=2)[:, prompts.size :]
         own = own[:, : prompts.size, : prompts.size]
         log_se[slots] = np.sqrt(own[:, 0, 0])
         if made.cells.shared >= 0 and slots.start <= made.cells.shared < slots.stop:
             own[made.cells.shared - slots.start] += np.diag(_any_prompt(made, scales))
-        b_se[slots] = _sd(bends[slots], own)
+        b_se[slots] = _sd(derivatives[slots], own)
         if prompts.tiers:
             log_se[slots] = np.sqrt(np.einsum("p,jpq,q->j", of_slope, own, of_slope))
             tier_se[slots] = np.sqrt(np.einsum("stp,jpq,stq->jst", by_tiers, own, by_tiers, optimize=True))
@@ -95,7 +95,7 @@ def prompt_parameters(made: Design, found: Solution, scales: Scales) -> PromptPa
     )
 
 
-def _by_chatbot(made: Design, of_columns: FloatArray, of_others: float) -> FloatArray:
+def _by_chatbot(made: FitDesign, of_columns: FloatArray, of_others: float) -> FloatArray:
     replies = made.problem.replies
     return np.empty((0, 0)) if replies is None else replies.by_chatbot(of_columns, made.abilities, of_others)
 
@@ -112,13 +112,13 @@ def _along_tiers(size: int, tiers: int) -> tuple[FloatArray, FloatArray]:
     return mean, both
 
 
-def _threshold_bends(made: Design, phi: FloatArray) -> FloatArray:
+def _threshold_derivatives(made: FitDesign, phi: FloatArray) -> FloatArray:
     """(J, E, P) db_c / dphi_p."""
     prompts = made.problem.prompts
-    bends = np.zeros((len(phi), len(prompts.spread), prompts.size))
-    bends[:, :, prompts.first_gap :] = np.exp(phi[:, None, prompts.first_gap :]) * prompts.spread
-    bends[:, :, prompts.location] = 1.0
-    return bends
+    derivatives = np.zeros((len(phi), len(prompts.spread), prompts.size))
+    derivatives[:, :, prompts.first_gap :] = np.exp(phi[:, None, prompts.first_gap :]) * prompts.spread
+    derivatives[:, :, prompts.location] = 1.0
+    return derivatives
 
 
 def _sd(along: FloatArray, covariance: FloatArray) -> FloatArray:
@@ -127,7 +127,7 @@ def _sd(along: FloatArray, covariance: FloatArray) -> FloatArray:
     return sd
 
 
-def _any_prompt(made: Design, scales: Scales) -> FloatArray:
+def _any_prompt(made: FitDesign, scales: Scales) -> FloatArray:
     """(P,) the variances of prompts that nothing is known about; the shared slot's location is its own."""
     prompts = made.problem.prompts
     variance = np.zeros(prompts.size)

@@ -29,8 +29,8 @@ from .kernel_data import (
     Approximation,
     CellData,
     CellEffect,
+    KernelResults,
     SlotData,
-    Terms,
 )
 from .reference_ratings import net_terms
 from .reference_votes import vote_terms
@@ -47,7 +47,7 @@ def expected_terms(
     effect: CellEffect,
     observed: bool,
     logs: bool,
-    out: Terms,
+    out: KernelResults,
 ) -> bool:
     """Fill `out` for the slots from the first to before the last.
 
@@ -102,7 +102,7 @@ class _PointSums(NamedTuple):
     info: FloatArray  # (slots, E, Q) the diagonal of T
     off: FloatArray  # (slots, E, Q) beside it, with the next edge
     bent: FloatArray  # (slots, E, Q) T x
-    turned: FloatArray  # (slots, Q) x' s
+    by_slope: FloatArray  # (slots, Q) x' s
     squared: FloatArray  # (slots, Q) x' T x
 
     @classmethod
@@ -243,7 +243,7 @@ def _add_block(
     effect: CellEffect,
     wanted: tuple[bool, bool],
     sums: _PointSums,
-    out: Terms,
+    out: KernelResults,
     first: int,
 ) -> None:
     """Write the terms of some cells, and add them to their slots' sums."""
@@ -266,12 +266,12 @@ def _add_block(
     for total, part in ((sums.score, found.score), (sums.info, found.info), (sums.bent, bent)):
         total[whose] += np.add.reduceat(part * heavy, runs, axis=1).swapaxes(0, 1)
     sums.off[whose, :-1] += np.add.reduceat(found.off * heavy, runs, axis=1).swapaxes(0, 1)
-    sums.turned[whose] += np.add.reduceat((found.score * x).sum(axis=0) * heavy, runs)
+    sums.by_slope[whose] += np.add.reduceat((found.score * x).sum(axis=0) * heavy, runs)
     sums.squared[whose] += np.add.reduceat((bent * x).sum(axis=0) * heavy, runs)
     by_sd = np.where(cells.repeated[block], found.by_sd.mean(axis=1), 0.0)
     log = found.log.mean(axis=1) if wanted[1] else np.zeros(len(slot))
-    told = np.stack([log, by_sd, by_sd**2], axis=1) * heavy
-    out.sums[first + whose] += np.add.reduceat(told, runs)
+    result = np.stack([log, by_sd, by_sd**2], axis=1) * heavy
+    out.sums[first + whose] += np.add.reduceat(result, runs)
 
 
 def _write_cells(
@@ -283,7 +283,7 @@ def _write_cells(
     x: FloatArray,
     weight: FloatArray,
     prompts: SlotData,
-    out: Terms,
+    out: KernelResults,
 ) -> None:
     """Each cell's weighted means over the points: score and information of theta, and its information with phi."""
     P, G = out.cross.shape[1], by_gap.shape[1]
@@ -299,12 +299,12 @@ def _write_cells(
     out.cross[block] *= weight[:, None]
 
 
-def _fold(points: _SlotPoints, sums: _PointSums, out: Terms, slots: slice) -> None:
+def _fold(points: _SlotPoints, sums: _PointSums, out: KernelResults, slots: slice) -> None:
     """J' s and J' T J of each slot, means over the points."""
     J, Q = points.jacobian, points.alpha.shape[1]
     P = J.shape[1]
     out.d_phi[slots] = np.einsum("jpcq,jcq->jp", J, sums.score) / Q
-    out.d_phi[slots, 0] = sums.turned.mean(axis=1)
+    out.d_phi[slots, 0] = sums.by_slope.mean(axis=1)
     held = sums.info[:, None] * J
     held[:, :, :-1] += sums.off[:, None, :-1] * J[:, :, 1:]
     held[:, :, 1:] += sums.off[:, None, :-1] * J[:, :, :-1]

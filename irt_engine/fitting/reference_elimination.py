@@ -80,11 +80,11 @@ def add_replies(info: SlotInformation, D: FloatArray) -> None:
     P = info.cross.shape[1]
     there = np.flatnonzero(info.replies[:, 0] >= 0)
     j, low, high = slot_of(info, 0, len(D))[there], info.replies[there, 0] + P, info.replies[there, 1] + P
-    told, across = info.i_theta[there], info.cross[there]
+    result, across = info.i_theta[there], info.cross[there]
     rows, signs = np.stack([low, high, low, high], axis=1), np.array([1.0, 1.0, -1.0, -1.0])
     columns = np.stack([low, high, high, low], axis=1)
     for k in range(4):
-        _add_rows(D, j, rows[:, k], columns[:, k, None], signs[k] * told[:, None])
+        _add_rows(D, j, rows[:, k], columns[:, k, None], signs[k] * result[:, None])
     for p in range(P):
         row, both, signed = (
             np.full(len(j), p),

@@ -37,7 +37,7 @@ def many_votes(x: FloatArray, odds: FloatArray, counts: FloatArray, effect: Cell
     EdgeSums
         The terms of the edges.
     """
-    votes, sd = _Votes(*counts.T[:, :, None]), effect.sd
+    votes, sd = _VoteCounts(*counts.T[:, :, None]), effect.sd
     centre, width = _centre(x, votes, sd)
     places = [centre + width * node for node in effect.nodes]
     logs = np.stack([_log_chance(x, votes, sd, z) for z in places])
@@ -57,7 +57,7 @@ def many_votes(x: FloatArray, odds: FloatArray, counts: FloatArray, effect: Cell
     return EdgeSums(score, *_expected(x, odds, votes, effect), by_sd, log)
 
 
-class _Votes(NamedTuple):
+class _VoteCounts(NamedTuple):
     """(m, 1) A better, tie, B better."""
 
     a: FloatArray
@@ -71,7 +71,7 @@ def _chances(x: FloatArray, sd: float, z: FloatArray) -> FloatArray:
     return chances
 
 
-def _log_chance(x: FloatArray, votes: _Votes, sd: float, z: FloatArray) -> FloatArray:
+def _log_chance(x: FloatArray, votes: _VoteCounts, sd: float, z: FloatArray) -> FloatArray:
     """log of the chance of the votes at the cell effect sd z, but for the ties' gap."""
     log_lost, log_short = -np.logaddexp(0.0, x + sd * z)
     log_F0, log_F1 = -np.logaddexp(0.0, -(x + sd * z))
@@ -79,7 +79,7 @@ def _log_chance(x: FloatArray, votes: _Votes, sd: float, z: FloatArray) -> Float
     return log
 
 
-def _centre(x: FloatArray, votes: _Votes, sd: float) -> tuple[FloatArray, FloatArray]:
+def _centre(x: FloatArray, votes: _VoteCounts, sd: float) -> tuple[FloatArray, FloatArray]:
     """Mode and SD of e / sd given the votes, by damped Newton steps; 0 and 1 where votes are fewer."""
     centre, width = np.zeros(x.shape[1:]), np.ones(x.shape[1:])
     moves = np.broadcast_to(votes.a + votes.t + votes.b >= ADAPTIVE_FROM, centre.shape)
@@ -93,7 +93,7 @@ def _centre(x: FloatArray, votes: _Votes, sd: float) -> tuple[FloatArray, FloatA
 
 
 def _observed(
-    share: FloatArray, F: FloatArray, mean: FloatArray, odds: FloatArray, votes: _Votes
+    share: FloatArray, F: FloatArray, mean: FloatArray, odds: FloatArray, votes: _VoteCounts
 ) -> tuple[FloatArray, FloatArray]:
     """-d2 log P / dx dx': what it is at a given cell effect, less the variance of the score over the effect."""
     apart = F - mean[:, None]
@@ -104,7 +104,7 @@ def _observed(
     return np.stack([info0, info1]), (-meet - low * high * (share * apart[0] * apart[1]).sum(axis=0))[None]
 
 
-def _expected(x: FloatArray, odds: FloatArray, votes: _Votes, effect: CellEffect) -> tuple[FloatArray, FloatArray]:
+def _expected(x: FloatArray, odds: FloatArray, votes: _VoteCounts, effect: CellEffect) -> tuple[FloatArray, FloatArray]:
     """I - I 1 1' I / (1 / sd^2 + 1' I 1) with I that of the votes, averaged over the cell effect."""
     i00, i11, i01 = np.zeros((3, *odds.shape))
     for node, weight in zip(effect.nodes, effect.weights, strict=True):

@@ -142,26 +142,26 @@ def _single_votes(x: FloatArray, odds: FloatArray, counts: FloatArray, effect: C
 def _few_votes(x: FloatArray, odds: FloatArray, counts: FloatArray, effect: CellEffect, observed: bool) -> EdgeSums:
     """The same whole number of votes in each cell, few."""
     nodes = list(_nodes(x, odds, effect))
-    told = _given_votes(nodes, counts, effect.sd, observed)
+    result = _given_votes(nodes, counts, effect.sd, observed)
     if observed:
-        return told
+        return result
     info, off = _expected_of_whole(nodes, round(float(counts[0].sum())))
-    return told._replace(info=info, off=off)
+    return result._replace(info=info, off=off)
 
 
 def _pooled_votes(x: FloatArray, odds: FloatArray, counts: FloatArray, effect: CellEffect, observed: bool) -> EdgeSums:
     """Votes of prompts that were met once, not of whole number: expected information lies between whole ones."""
     nodes = list(_nodes(x, odds, effect))
-    told = _given_votes(nodes, counts, effect.sd, observed)
+    result = _given_votes(nodes, counts, effect.sd, observed)
     if observed:
-        return told
-    votes, info, off = counts.sum(axis=1), np.zeros_like(told.info), np.zeros_like(told.off)
+        return result
+    votes, info, off = counts.sum(axis=1), np.zeros_like(result.info), np.zeros_like(result.off)
     for number in range(1, MOST_FEW + 1):
         share = np.maximum(1.0 - np.abs(votes - number), 0.0)[:, None]
         if share.any():
             of_whole, off_whole = _expected_of_whole(nodes, number)
             info, off = info + share * of_whole, off + share * off_whole
-    return told._replace(info=info, off=off)
+    return result._replace(info=info, off=off)
 
 
 def _given_votes(nodes: list[_Nodes], counts: FloatArray, sd: float, observed: bool) -> EdgeSums:

@@ -1,6 +1,6 @@
-"""The arrow: prompts are independent of each other given the shaft, so a fit eliminates them one by one.
+"""The factors: prompts are independent of each other given the shared, so a fit eliminates them one by one.
 
-Notation: z (S,) is the shaft: abilities, pair effects, a side effect if there is one, G common log gaps; phi (J, W) is
+Notation: z (S,) is the shared: abilities, pair effects, a side effect if there is one, G common log gaps; phi (J, W) is
 the slots' own, one row a slot: the prompt's P parameters and, behind them, the effects of R replies (`replies`), if
 there are any. For cell i, theta_i = sum_k coef[i, k] z[col[i, k]] + the difference of its two replies' effects. With A
 the shaft's block of the precision, D_j a slot's and C_j (W, S) the cross block, the Schur complement
@@ -9,7 +9,7 @@ the shaft's block of the precision, D_j a slot's and C_j (W, S) the cross block,
 
 costs O(cells) + J W T^2, T the columns of the shaft that a slot's cells touch, and H^-1 is the marginal covariance of
 z under the Gaussian with that precision. With D_j = L_j L_j', everything is asked of L_j^-1 and L_j^-1 C_j. Where slots
-touch most of the shaft (`Problem.dense`) the latter are kept whole, and all slots are one matrix product.
+touch most of the shared (`FitProblem.dense`) the latter are kept whole, and all slots are one matrix product.
 Work goes through the slots in chunks, so that memory stays near O(cells + J W^2) + one chunk.
 """
 
@@ -22,7 +22,7 @@ from typing import TypeVar
 import numpy as np
 
 from irt_engine.arrays import BoolArray, FloatArray
-from irt_engine.fitting.problem import Problem
+from irt_engine.fitting.problem import FitProblem
 from irt_engine.models.parameters import Information, Point, Precision
 
 Piece = TypeVar("Piece")
@@ -53,7 +53,7 @@ class FactoredPrecision:
 
     Parameters
     ----------
-    problem : Problem
+    problem : FitProblem
         The problem.
     information : Information
         Information of the cells.
@@ -65,7 +65,7 @@ class FactoredPrecision:
         L^-1 C of the cross blocks C, for dense problems.
     """
 
-    problem: Problem
+    problem: FitProblem
     information: Information
     lower: FloatArray  # (J, W, W) L^-1 of D = L L'
     schur: FloatArray  # (S, S)
@@ -111,14 +111,14 @@ class FactoredPrecision:
         upper = lower.transpose(0, 2, 1)
         along = np.matmul(lower, gradient.phi[:, :, None])
         if self.half is not None:
-            half = self.half.reshape(-1, problem.shaft)
+            half = self.half.reshape(-1, problem.shared_size)
             z = np.linalg.solve(self.schur, gradient.z - along.ravel() @ half).astype(np.float64, copy=False)
             rest = along - (half @ z).reshape(along.shape)
             return Point(z, np.matmul(upper, rest)[:, :, 0])
         first, P = problem.prompts.first_gap, problem.prompts.size
         reduced = gradient.z - _to_shaft(problem, info, np.matmul(upper, along)[:, :, 0])
         z = np.linalg.solve(self.schur, reduced).astype(np.float64, copy=False)
-        theta = problem.off_shaft(z)
+        theta = problem.shared_theta(z)
         pull = np.empty_like(gradient.phi)
         problem.kernels.sum_slots(problem.starts, info.cross, theta, pull)
         pull[:, :P] += info.i_phi[:, :, first:] @ z[problem.common]
@@ -146,15 +146,15 @@ class FactoredPrecision:
         problem, info, count = self.problem, self.information, slots.stop - slots.start
         lower, own = self.lower[slots], np.empty((count, problem.width, problem.width))
         if self.half is not None:
-            along = np.empty((count, problem.width, problem.shaft))
+            along = np.empty((count, problem.width, problem.shared_size))
             problem.kernels.whole_covariances(
                 lower, self.half[slots], covariance, problem.prompts.first_gap, problem.common.start, along, own
             )
             return along, own
-        with_shaft = np.zeros((count, problem.width, problem.shaft))
+        with_shared = np.zeros((count, problem.width, problem.shared_size))
         blocks = problem.slot_information(info)
-        problem.kernels.slot_covariances(blocks, slots.start, lower, covariance, with_shaft, own)
-        return with_shaft, own
+        problem.kernels.slot_covariances(blocks, slots.start, lower, covariance, with_shared, own)
+        return with_shared, own
 
     def own_variances(self, covariance: FloatArray, each: Each[slice] = one_by_one) -> FloatArray:
         """Return the marginal variances of the slots' own deviations.
@@ -182,7 +182,7 @@ class FactoredPrecision:
         return variance
 
 
-def own_variances(problem: Problem, covariance: FloatArray, with_shaft: FloatArray, own: FloatArray) -> FloatArray:
+def own_variances(problem: FitProblem, covariance: FloatArray, with_shared: FloatArray, own: FloatArray) -> FloatArray:
     """Return the marginal variances of own deviations from the covariances of totals.
 
     Attributes
@@ -191,11 +191,11 @@ def own_variances(problem: Problem, covariance: FloatArray, with_shaft: FloatArr
 
     Parameters
     ----------
-    problem : Problem
+    problem : FitProblem
         The problem.
     covariance : ndarray of float, shape (S, S)
         Covariance of the shared parameters.
-    with_shaft : ndarray of float, shape (slots, W, S)
+    with_shared : ndarray of float, shape (slots, W, S)
         Covariances of totals with the shared parameters.
     own : ndarray of float, shape (slots, W, W)
         Covariances of totals.
@@ -207,18 +207,18 @@ def own_variances(problem: Problem, covariance: FloatArray, with_shaft: FloatArr
     """
     variance = np.empty(own.shape[:2])
     first, common = problem.prompts.first_gap, problem.common.start
-    problem.kernels.own_variances(covariance, with_shaft, own, first, common, variance)
+    problem.kernels.own_variances(covariance, with_shared, own, first, common, variance)
     return variance
 
 
 def factored(
-    problem: Problem, information: Information, prior: Precision, each: Each[int] = one_by_one
+    problem: FitProblem, information: Information, prior: Precision, each: Each[int] = one_by_one
 ) -> FactoredPrecision:
     """Return a factored precision by eliminating the slots.
 
     Parameters
     ----------
-    problem : Problem
+    problem : FitProblem
         The problem.
     information : Information
         Information of the cells.
@@ -241,24 +241,24 @@ def factored(
     lower, positive = inverse_factors(problem, slot_blocks(problem, information, prior))
     if not positive.all():
         raise np.linalg.LinAlgError("a slot's block is not positive definite")
-    shaft = np.zeros((problem.shaft, problem.shaft))
+    shared = np.zeros((problem.shared_size, problem.shared_size))
     blocks = problem.slot_information(information)
-    problem.kernels.add_shared(blocks, shaft)
-    shaft += np.tril(shaft, -1).T + np.diag(prior.z)
-    shaft[gaps, gaps] += information.i_phi[:, first:, first:].sum(axis=0)
+    problem.kernels.add_shared(blocks, shared)
+    shared += np.tril(shared, -1).T + np.diag(prior.z)
+    shared[gaps, gaps] += information.i_phi[:, first:, first:].sum(axis=0)
     half = None
     if problem.dense:
-        half = _eliminate_whole(problem, information, lower, shaft, each)
+        half = _eliminate_whole(problem, information, lower, shared, each)
     else:
-        problem.kernels.eliminate(blocks, lower, shaft)
-    return FactoredPrecision(problem, information, lower, 0.5 * (shaft + shaft.T), half)
+        problem.kernels.eliminate(blocks, lower, shared)
+    return FactoredPrecision(problem, information, lower, 0.5 * (shared + shared.T), half)
 
 
 def _eliminate_whole(
-    problem: Problem, information: Information, lower: FloatArray, shaft: FloatArray, each: Each[int]
+    problem: FitProblem, information: Information, lower: FloatArray, shared: FloatArray, each: Each[int]
 ) -> FloatArray:
     """L^-1 C (J, W, S) of all slots, with C' D^-1 C taken off the shaft (S, S)."""
-    parts, S, blocks = problem.dense_parts(), problem.shaft, problem.slot_information(information)
+    parts, S, blocks = problem.dense_parts(), problem.shared_size, problem.slot_information(information)
     half = np.empty((problem.slots, problem.width, S))
     taken = np.empty((len(parts), S, S))
 
@@ -273,16 +273,16 @@ def _eliminate_whole(
 
     each(work, range(len(parts)))
     for of_part in taken:
-        shaft -= of_part
+        shared -= of_part
     return half
 
 
-def slot_blocks(problem: Problem, information: Information, prior: Precision) -> FloatArray:
+def slot_blocks(problem: FitProblem, information: Information, prior: Precision) -> FloatArray:
     """Return the diagonal blocks of the slots.
 
     Parameters
     ----------
-    problem : Problem
+    problem : FitProblem
         The problem.
     information : Information
         Information of the cells.
@@ -303,9 +303,9 @@ def slot_blocks(problem: Problem, information: Information, prior: Precision) ->
     return D
 
 
-def _to_shaft(problem: Problem, information: Information, along: FloatArray) -> FloatArray:
+def _to_shaft(problem: FitProblem, information: Information, along: FloatArray) -> FloatArray:
     """sum_j C_j' along_j, (S,)."""
-    total, P, first = np.zeros(problem.shaft), problem.prompts.size, problem.prompts.first_gap
+    total, P, first = np.zeros(problem.shared_size), problem.prompts.size, problem.prompts.first_gap
     of_replies = problem.replies.theta(along[:, P:]) if problem.replies else np.zeros(len(problem.col))
     of_cells = information.i_theta * of_replies
     problem.kernels.pull_shared(problem.slot_information(information), along, of_cells, total)
@@ -314,12 +314,12 @@ def _to_shaft(problem: Problem, information: Information, along: FloatArray) -> 
     return total
 
 
-def inverse_factors(problem: Problem, blocks: FloatArray) -> tuple[FloatArray, BoolArray]:
+def inverse_factors(problem: FitProblem, blocks: FloatArray) -> tuple[FloatArray, BoolArray]:
     """Return the inverse Cholesky factor of each block.
 
     Parameters
     ----------
-    problem : Problem
+    problem : FitProblem
         The problem.
     blocks : ndarray of float, shape (J, W, W)
         Blocks D = L L'.

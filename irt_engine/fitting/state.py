@@ -11,7 +11,7 @@ from .schur_complement import FactoredPrecision
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class State:
+class FitState:
     """Store the start of an iteration.
 
     Parameters
@@ -35,11 +35,11 @@ class Solution:
 
     Parameters
     ----------
-    state : State
+    state : FitState
         Means, log SDs and excess information.
     at_mean : Information
         Expected information at the mean.
-    arrow : FactoredPrecision
+    factors : FactoredPrecision
         Posterior precision.
     covariance : ndarray of float, shape (S, S)
         Posterior covariance of the shared parameters.
@@ -49,9 +49,9 @@ class Solution:
         Whether the log SDs were estimated.
     """
 
-    state: State
+    state: FitState
     at_mean: Information
-    arrow: FactoredPrecision
+    factors: FactoredPrecision
     covariance: FloatArray  # (S, S) of the shaft
     rounds: int
     learned: bool  # the scales

@@ -40,9 +40,9 @@ from irt_engine.fitting.iterations import (
     _round,
     _straight,
 )
-from irt_engine.fitting.problem import Problem
+from irt_engine.fitting.problem import FitProblem
 from irt_engine.fitting.progress import Progress
-from irt_engine.fitting.state import Solution, State
+from irt_engine.fitting.state import FitState, Solution
 from irt_engine.models.parameters import Information, Point
 
 MAX_SWEEPS = 12  # of the scales, one after the other
@@ -79,7 +79,7 @@ def solve(cells: CellEvaluator, start: Point, steps: int = 0, progress: Progress
     DidNotConverge
         If there is no fixed point.
     """
-    first = State(start, cells.effects.start(), no_excess(cells.problem))
+    first = FitState(start, cells.effects.start(), no_excess(cells.problem))
     try:
         found = settle(cells, first, cells.effects.learned, steps, progress)
     except DidNotConverge:
@@ -89,12 +89,12 @@ def solve(cells: CellEvaluator, start: Point, steps: int = 0, progress: Progress
     return _at_the_mean(cells, found)
 
 
-def no_excess(problem: Problem) -> Information:
+def no_excess(problem: FitProblem) -> Information:
     """Return excess information 0.
 
     Parameters
     ----------
-    problem : Problem
+    problem : FitProblem
         The problem.
 
     Returns
@@ -106,14 +106,14 @@ def no_excess(problem: Problem) -> Information:
     return Information(np.zeros(n), np.zeros((n, P)), np.zeros((J, P, P)))
 
 
-def solve_from(cells: CellEvaluator, state: State, progress: Progress | None = None) -> Solution | None:
+def solve_from(cells: CellEvaluator, state: FitState, progress: Progress | None = None) -> Solution | None:
     """Return the fixed point from the end of an earlier fit.
 
     Parameters
     ----------
     cells : CellEvaluator
         The cells.
-    state : State
+    state : FitState
         The end of the earlier fit.
     progress : callable, optional
         Called after every iteration.
@@ -137,11 +137,11 @@ def _at_the_mean(cells: CellEvaluator, found: Solution) -> Solution:
     how the skewness of the votes widens the posterior. At the mean both are absent, and nearly cancel: against 8,000
     draws by NUTS, SEs under q are 4 % too small, at the mean within 0.5 % on the whole.
     """
-    arrow = cells.arrow(found.at_mean, cells.effects.precision(found.state.log_sd))
-    return replace(found, arrow=arrow, covariance=arrow.covariance())
+    factors = cells.factor(found.at_mean, cells.effects.precision(found.state.log_sd))
+    return replace(found, factors=factors, covariance=factors.covariance())
 
 
-def _settle_apart(cells: CellEvaluator, state: State, steps: int, progress: Progress | None) -> Solution:
+def _settle_apart(cells: CellEvaluator, state: FitState, steps: int, progress: Progress | None) -> Solution:
     """Each scale in turn to where its score vanishes, and then together from there.
 
     Few votes that all lean one way may leave a scale nearly open: its score comes close to zero, turns, and vanishes
@@ -168,7 +168,7 @@ class _ScalesApart:
     def __init__(self, cells: CellEvaluator, rounds: int, progress: Progress | None) -> None:
         self.cells, self.rounds, self.progress = cells, rounds, progress
 
-    def settled(self, state: State, *, learn: bool = False) -> Solution:
+    def settled(self, state: FitState, *, learn: bool = False) -> Solution:
         """The end of the means, and of the scales with them or not. Raises DidNotConverge."""
         if self.rounds > MOST_ROUNDS:
             raise _no_average(f"the scales did not settle in {MOST_ROUNDS} rounds")
@@ -183,10 +183,10 @@ class _ScalesApart:
         after = _round(self.cells, found.state, _straight, CAREFUL, learn=True).after
         return after.log_sd - found.state.log_sd
 
-    def along(self, state: State, index: int) -> State:
+    def along(self, state: FitState, index: int) -> FitState:
         """The state where one scale's score vanishes, or where the scale is at its limit, in the direction in which it
         leads. Raises DidNotConverge."""
-        ends: dict[float, tuple[float, State]] = {}
+        ends: dict[float, tuple[float, FitState]] = {}
 
         def move(log_sd: float) -> float:
             nonlocal state
@@ -229,7 +229,7 @@ def _root(move: Callable[[float], float], low: float, high: float) -> float:
 
 def settle(
     cells: CellEvaluator,
-    state: State,
+    state: FitState,
     learn: bool,
     steps: int,
     progress: Progress | None,
@@ -241,7 +241,7 @@ def settle(
     ----------
     cells : CellEvaluator
         The cells.
-    state : State
+    state : FitState
         The state.
     learn : bool
         Whether the scales move too.
@@ -286,7 +286,7 @@ class Unsettled:
 
 def _settled(
     cells: CellEvaluator,
-    state: State,
+    state: FitState,
     learn: bool,
     steps: int,
     progress: Progress | None,
@@ -304,7 +304,7 @@ def _settled(
 
 
 def _go(
-    cells: CellEvaluator, state: State, learn: bool, steps: int, progress: Progress | None, way: IterationPlan
+    cells: CellEvaluator, state: FitState, learn: bool, steps: int, progress: Progress | None, way: IterationPlan
 ) -> Solution | Unsettled:
     """One way, for its rounds, and for up to `_LONGEST` times as many while the error is halved every so often."""
     rounds = _Iterations(cells, learn, way)
@@ -324,7 +324,7 @@ def _go(
         if not np.isfinite(error):
             break
         if error < TOLERANCE:
-            return Solution(state, taken.at_mean, taken.arrow, taken.covariance, steps + count, learned=learn)
+            return Solution(state, taken.at_mean, taken.factors, taken.covariance, steps + count, learned=learn)
         if error < 0.5 * least:
             least, halved = error, count
         if progress is not None:

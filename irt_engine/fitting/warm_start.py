@@ -13,24 +13,24 @@ import numpy as np
 
 from irt_engine.arrays import BoolArray, FloatArray, IntArray
 from irt_engine.fitting.comparison_names import names_of
-from irt_engine.fitting.state import Solution, State
+from irt_engine.fitting.state import FitState, Solution
 from irt_engine.fitting.variational import no_excess
 from irt_engine.models.parameters import Information, Point
 from irt_engine.posterior.warm_start import WarmStart
 
 if TYPE_CHECKING:
-    from irt_engine.fitting.design import Design
+    from irt_engine.fitting.design import FitDesign
     from irt_engine.fitting.expectations import CellEvaluator
 
 MOST_CELLS = 50_000  # with stored excess information, 2 MB; larger fits store none
 
 
-def warm_start_of(made: Design, found: Solution) -> WarmStart:
+def warm_start_of(made: FitDesign, found: Solution) -> WarmStart:
     """Return the warm start of the next fit.
 
     Parameters
     ----------
-    made : Design
+    made : FitDesign
         The problem that was solved, with the names of its parts.
     found : Solution
         Its solution.
@@ -71,7 +71,7 @@ def warm_start_of(made: Design, found: Solution) -> WarmStart:
     )
 
 
-def _by_prompt(made: Design, effects: FloatArray) -> FloatArray:
+def _by_prompt(made: FitDesign, effects: FloatArray) -> FloatArray:
     """(J, M) the replies' effects by prompt and chatbot, from those of slots (J', R); (0, 0) without."""
     replies = made.problem.replies
     if replies is None:
@@ -79,12 +79,12 @@ def _by_prompt(made: Design, effects: FloatArray) -> FloatArray:
     return replies.by_chatbot(effects, made.abilities, 0.0)[made.cells.prompt_slot]
 
 
-def state_of(made: Design, start: WarmStart, cells: CellEvaluator) -> State | None:
+def state_of(made: FitDesign, start: WarmStart, cells: CellEvaluator) -> FitState | None:
     """Return the state in which a fit starts.
 
     Parameters
     ----------
-    made : Design
+    made : FitDesign
         The problem to solve.
     start : WarmStart
         The end of an earlier fit.
@@ -93,7 +93,7 @@ def state_of(made: Design, start: WarmStart, cells: CellEvaluator) -> State | No
 
     Returns
     -------
-    State or None
+    FitState or None
         None if the earlier fit has another model, form or set of effects.
     """
     if (start.model, start.form) != (made.model, made.form):
@@ -103,10 +103,10 @@ def state_of(made: Design, start: WarmStart, cells: CellEvaluator) -> State | No
     if old is None or len(warm.log_sd) != len(cells.effects.start()):
         return None
     point = _point(made, warm, old)
-    return State(point, cells.effects.resumed(warm.log_sd), _excess(made, warm, old))
+    return FitState(point, cells.effects.restored(warm.log_sd), _excess(made, warm, old))
 
 
-def _with_tiers(made: Design, warm: WarmStart) -> WarmStart:
+def _with_tiers(made: FitDesign, warm: WarmStart) -> WarmStart:
     """As if the earlier fit had had as many tiers as this one: none of their effects are known, and no information."""
     wide, P = made.problem.prompts, warm.phi.shape[1]
     had = P - (wide.size - wide.tiers)
@@ -142,7 +142,7 @@ class _Places:
     side: int
 
     @classmethod
-    def of(cls, made: Design, start: WarmStart) -> _Places | None:
+    def of(cls, made: FitDesign, start: WarmStart) -> _Places | None:
         named = {name: i for i, name in enumerate(start.comparisons)}
         names = zip(*names_of(made.table, made.comparisons), strict=True)
         comparison = np.array([named.get(name, -1) for name in names])
@@ -161,9 +161,9 @@ class _Places:
         return cls(ability, comparison, prompt, abilities, pairs, rest - pairs)
 
 
-def _point(made: Design, warm: WarmStart, old: _Places) -> Point:
+def _point(made: FitDesign, warm: WarmStart, old: _Places) -> Point:
     problem, cells = made.problem, made.cells
-    P, z, phi = problem.prompts.size, np.zeros(problem.shaft), np.zeros((problem.slots, problem.width))
+    P, z, phi = problem.prompts.size, np.zeros(problem.shared_size), np.zeros((problem.slots, problem.width))
     z[: made.abilities] = _taken(warm.z[: old.abilities], old.ability)
     if made.pair is not None:
         z[made.pair] = _taken(warm.z[old.abilities : old.abilities + old.pairs], old.comparison)
@@ -188,7 +188,7 @@ def _taken(values: FloatArray, index: IntArray) -> FloatArray:
     return taken
 
 
-def _excess(made: Design, warm: WarmStart, old: _Places) -> Information:
+def _excess(made: FitDesign, warm: WarmStart, old: _Places) -> Information:
     """That of the cells and prompts which were there."""
     cells, problem, excess = made.cells, made.problem, no_excess(made.problem)
     if not len(warm.excess_theta):

@@ -12,7 +12,7 @@ import numpy as np
 
 from irt_engine.arrays import FloatArray, IntArray
 from irt_engine.errors import EngineError, InvalidResponses
-from irt_engine.fitting.design import Design
+from irt_engine.fitting.design import FitDesign
 from irt_engine.models.priors import Priors
 
 MAX_PARAMETERS = 50_000  # a draw of so many numbers is 400 kB, and a gradient takes tens of milliseconds
@@ -51,14 +51,14 @@ class SampledCells:
     replies: IntArray  # (n, 2) places among the replies' effects, low then high; 0 where alone, (n, 0) without any
 
 
-def sampled_cells(made: Design) -> SampledCells:
+def sampled_cells(made: FitDesign) -> SampledCells:
     """Return the cells of a design for sampling.
 
     With form vote every cell has its own effect, so that merged cells are separated again.
 
     Parameters
     ----------
-    made : Design
+    made : FitDesign
         The design.
 
     Returns
@@ -89,7 +89,7 @@ def sampled_cells(made: Design) -> SampledCells:
     )
 
 
-def _reply_places(made: Design) -> IntArray:
+def _reply_places(made: FitDesign) -> IntArray:
     replies = made.problem.replies
     if replies is None:
         return made.problem.own
@@ -123,12 +123,12 @@ def check_size(size: int) -> None:
         )
 
 
-def has_pair_effects(made: Design, priors: Priors) -> bool:
+def has_pair_effects(made: FitDesign, priors: Priors) -> bool:
     """Return whether a design has pair effects to sample.
 
     Parameters
     ----------
-    made : Design
+    made : FitDesign
         The design.
     priors : Priors
         Prior SDs.
@@ -224,12 +224,12 @@ class ParameterLayout:
         return lib.concatenate([head, tail * ratio[..., self.kind]], axis=-1)
 
 
-def parameter_layout(made: Design, priors: Priors) -> ParameterLayout:
+def parameter_layout(made: FitDesign, priors: Priors) -> ParameterLayout:
     """Return the layout of a design.
 
     Parameters
     ----------
-    made : Design
+    made : FitDesign
         The design.
     priors : Priors
         Prior SDs.
@@ -273,7 +273,7 @@ def parameter_layout(made: Design, priors: Priors) -> ParameterLayout:
     )
 
 
-def split_parameters(effects: Any, layout: ParameterLayout, made: Design) -> dict[str, Any]:
+def split_parameters(effects: Any, layout: ParameterLayout, made: FitDesign) -> dict[str, Any]:
     """Return the model's parameters of a vector of effects, for the model and for its draws.
 
     Parameters
@@ -282,7 +282,7 @@ def split_parameters(effects: Any, layout: ParameterLayout, made: Design) -> dic
         The effects.
     layout : ParameterLayout
         Their places.
-    made : Design
+    made : FitDesign
         The design.
 
     Returns
@@ -304,12 +304,12 @@ def split_parameters(effects: Any, layout: ParameterLayout, made: Design) -> dic
     return parts
 
 
-def compiled_model(made: Design, priors: Priors, cells: SampledCells, layout: ParameterLayout) -> Any:
+def compiled_model(made: FitDesign, priors: Priors, cells: SampledCells, layout: ParameterLayout) -> Any:
     """Return the compiled model.
 
     Parameters
     ----------
-    made : Design
+    made : FitDesign
         The design.
     priors : Priors
         Prior SDs.

@@ -24,7 +24,7 @@ import numpy as np
 from irt_engine.arrays import FloatArray, IntArray
 from irt_engine.errors import DidNotConverge, EngineWarning, InvalidResponses, NotIdentified
 from irt_engine.fitting.comparison_names import comparisons_of
-from irt_engine.fitting.design import Design, design
+from irt_engine.fitting.design import FitDesign, design
 from irt_engine.fitting.everyday import Form, Model, check
 from irt_engine.fitting.fitted_posterior import judgments_by_chatbot
 from irt_engine.full.convergence import Diagnostics, effective_sizes, r_hat
@@ -266,7 +266,7 @@ def _drawn(
     return drawn, int(np.asarray(trace["sample_stats"]["diverging"].values).sum())
 
 
-def _read(drawn: dict[str, FloatArray], layout: ParameterLayout, made: Design) -> dict[str, FloatArray]:
+def _read(drawn: dict[str, FloatArray], layout: ParameterLayout, made: FitDesign) -> dict[str, FloatArray]:
     """What the posterior reports, (chains, draws, ...) each: the parts, and sd_<name> of every SD that was drawn."""
     ratio = drawn.get("ratio")
     parts = split_parameters(layout.effects(np, drawn["standard"], ratio), layout, made)
@@ -276,7 +276,7 @@ def _read(drawn: dict[str, FloatArray], layout: ParameterLayout, made: Design) -
 
 
 def _diagnostics(
-    made: Design, drawn: dict[str, FloatArray], group: IntArray, divergences: int, tune: int
+    made: FitDesign, drawn: dict[str, FloatArray], group: IntArray, divergences: int, tune: int
 ) -> Diagnostics:
     """The worst over all that is reported: abilities apart from their group's mean, thetas, prompts, side, scales."""
     quantities = _quantities(made, drawn, group)
@@ -294,7 +294,7 @@ def _diagnostics(
     )
 
 
-def _quantities(made: Design, drawn: dict[str, FloatArray], group: IntArray) -> FloatArray:
+def _quantities(made: FitDesign, drawn: dict[str, FloatArray], group: IntArray) -> FloatArray:
     """(chains, draws, K), without what a definition fixes: the pooled slot's log alpha, a chatbot without a group."""
     parts = {name: values.reshape(*values.shape[:2], -1) for name, values in drawn.items() if name != "reply"}
     if made.cells.shared >= 0:
@@ -316,7 +316,7 @@ def _doubt(found: Diagnostics) -> str:
 
 
 def _posterior(
-    made: Design, priors: Priors, drawn: dict[str, FloatArray], group: IntArray, found: Diagnostics, seed: int
+    made: FitDesign, priors: Priors, drawn: dict[str, FloatArray], group: IntArray, found: Diagnostics, seed: int
 ) -> Posterior:
     table, board = made.table, made.board
     flat = {name: values.reshape(found.chains * found.draws, *values.shape[2:]) for name, values in drawn.items()}
@@ -355,7 +355,7 @@ def _abilities(draws: FloatArray, group: IntArray) -> tuple[FloatArray, FloatArr
     return centred(draws.mean(axis=0), np.atleast_2d(np.cov(draws, rowvar=False)), group)
 
 
-def _prompts(made: Design, flat: dict[str, FloatArray], scales: Scales) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _prompts(made: FitDesign, flat: dict[str, FloatArray], scales: Scales) -> tuple[FloatArray, FloatArray, FloatArray]:
     """alpha (J,), its SE by the delta method, thresholds (J, E), as in the everyday fit."""
     columns = [flat[name] for name in ("log_alpha", "location", "log_gap") if name in flat]
     mean = np.concatenate([column.mean(axis=0) for column in columns], axis=1)
@@ -367,7 +367,7 @@ def _prompts(made: Design, flat: dict[str, FloatArray], scales: Scales) -> tuple
     return alpha[slot], (alpha * log_se)[slot], made.problem.prompts.thresholds(mean)[slot]
 
 
-def _scales(made: Design, priors: Priors, flat: dict[str, FloatArray]) -> Scales:
+def _scales(made: FitDesign, priors: Priors, flat: dict[str, FloatArray]) -> Scales:
     def sd(name: str, given: float) -> float:
         learned = flat.get(f"sd_{name}")
         return given if learned is None else float(learned.mean())

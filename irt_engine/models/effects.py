@@ -83,7 +83,7 @@ class Effects:
         The groups, L or L - 1 of them.
     cell : Group, optional
         The cell effect, which is integrated out.
-    shaft : int
+    shared_size : int
         Number of shared parameters S.
     shape : (int, int)
         Shape (J, W) of the slots' parameters.
@@ -97,7 +97,7 @@ class Effects:
 
     groups: tuple[Group, ...]
     cell: Group | None  # the cell effect of votes: integrated out, so it has no place in z or phi
-    shaft: int
+    shared_size: int
     shape: tuple[int, int]  # of phi
     shared: int
     replies: BoolArray | None = None  # (J, R) which of the group `reply` are there; None without such a group
@@ -132,7 +132,7 @@ class Effects:
         """
         return np.log([max(group.sd, LEAST) for group in self._every()])
 
-    def resumed(self, log_sd: FloatArray) -> FloatArray:
+    def restored(self, log_sd: FloatArray) -> FloatArray:
         """Return the log SDs in which a fit starts after an earlier one.
 
         Parameters
@@ -149,7 +149,7 @@ class Effects:
         start[self.learnable] = log_sd[self.learnable]
         return self.within(start)
 
-    def before_replies(self) -> FloatArray:
+    def start_without_replies(self) -> FloatArray:
         """Return the log SDs for the joint mode, with almost no reply effects.
 
         Attributes
@@ -179,7 +179,7 @@ class Effects:
         Precision
             Diagonal precisions of all effects.
         """
-        z, phi = np.ones(self.shaft), np.ones(self.shape)
+        z, phi = np.ones(self.shared_size), np.ones(self.shape)
         for group, value in zip(self.groups, np.exp(-2.0 * log_sd), strict=False):
             if group.z is not None:
                 z[group.z] = value
@@ -239,7 +239,7 @@ class Effects:
         """
         return float(np.exp(log_sd[[group.name for group in self.groups].index("log_discrimination")]))
 
-    def trust(self, precision: FloatArray) -> FloatArray:
+    def variance_weight(self, precision: FloatArray) -> FloatArray:
         """Return the weights of variances at the mean in variance estimation.
 
         Wide reply effects have small weights; see docs/variance-estimation.md.
@@ -279,7 +279,7 @@ class Effects:
         """
         return float(np.sqrt(self.cell_sd(log_sd) ** 2 + 2.0 * self.reply_sd(log_sd) ** 2))
 
-    def shared_out(self, log_sd: FloatArray, own: FloatArray, pooled: FloatArray) -> FloatArray:
+    def split_sums(self, log_sd: FloatArray, own: FloatArray, pooled: FloatArray) -> FloatArray:
         """Return the score sums by the log SDs of the cell effect and of the replies.
 
         The pooled slot's cell variance is a sum of both variances (`pooled_sd`).
@@ -372,7 +372,7 @@ class Effects:
                 score[index], slope[index] = score[index] + sums[1, 0], slope[index] + sums[1, 1]
         return score, slope
 
-    def own_slope(self, index: int, log_sd: FloatArray, point: Point, variance: Point) -> float:
+    def score_slope(self, index: int, log_sd: FloatArray, point: Point, variance: Point) -> float:
         """Return the rate at which a group's score decreases with its log SD, for fixed means.
 
         Parameters
@@ -397,7 +397,7 @@ class Effects:
         told = self._free(group, m.size) * float((open_ * (1.0 - open_)).sum())
         return float(2.0 * (m @ m) / s2 + 2.0 * told + group.width**-2.0)
 
-    def reads(self, index: int, pull: Point) -> Point:
+    def score_gradient(self, index: int, pull: Point) -> Point:
         """Return the derivative of a group's score with respect to the means.
 
         Parameters
@@ -423,7 +423,7 @@ class Effects:
             return pull
         return Point(pull.z, phi)
 
-    def pull(self, index: int, log_sd: FloatArray, point: Point) -> Point:
+    def gradient_shift(self, index: int, log_sd: FloatArray, point: Point) -> Point:
         """Return the derivative of the log posterior's gradient with respect to a log SD.
 
         Parameters
@@ -487,7 +487,7 @@ class Effects:
             new[index] = np.clip(new[index], *self.limits(index))
         return new
 
-    def stands(self, index: int, log_sd: FloatArray, score: float) -> bool:
+    def at_limit(self, index: int, log_sd: FloatArray, score: float) -> bool:
         """Return whether a log SD is at a limit that its score would exceed.
 
         Parameters

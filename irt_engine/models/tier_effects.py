@@ -1,4 +1,4 @@
-"""Discrimination by quality tier: a layer between the cells and the arrow, which leaves both as they are.
+"""Discrimination by quality tier: a layer between the cells and the factors, which leaves both as they are.
 
 Notation: a prompt's log discrimination for a comparison of chatbots in tiers s and t is
 
@@ -73,14 +73,14 @@ class TierParts:
         """
         return self._down(of_slots[self._slot(slice(0, len(self.first) - 1))], self.share)
 
-    def covariances(self, slots: slice, with_shaft: FloatArray, own: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def covariances(self, slots: slice, with_shared: FloatArray, own: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the covariances of the parts of some slots.
 
         Parameters
         ----------
         slots : slice
             The slots.
-        with_shaft : ndarray of float, shape (slots, P + T, S)
+        with_shared : ndarray of float, shape (slots, P + T, S)
             Covariances of the slots with the shared parameters.
         own : ndarray of float, shape (slots, P + T, P + T)
             Covariances of the slots.
@@ -93,7 +93,7 @@ class TierParts:
         slot, share = self._slot(slots) - slots.start, self.share[self.of(slots)]
         half = self._down(own.swapaxes(1, 2)[slot].swapaxes(1, 2), share)
         both = self._down(half.swapaxes(1, 2), share)
-        return np.ascontiguousarray(self._down(with_shaft[slot], share)), np.ascontiguousarray(both)
+        return np.ascontiguousarray(self._down(with_shared[slot], share)), np.ascontiguousarray(both)
 
     def gradient(self, of_parts: FloatArray) -> FloatArray:
         """Return the gradient by slot: the transpose L'.

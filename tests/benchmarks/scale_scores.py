@@ -19,11 +19,11 @@ import numpy as np
 
 from irt_engine import EngineError, EngineWarning, Priors
 from irt_engine.arrays import FloatArray
-from irt_engine.fitting.design import Design, design
+from irt_engine.fitting.design import FitDesign, design
 from irt_engine.fitting.everyday import _find
 from irt_engine.fitting.expectations import CellEvaluator
 from irt_engine.fitting.schur_complement import factored
-from irt_engine.fitting.variance_estimation import learning_variances
+from irt_engine.fitting.variance_estimation import estimation_variances
 from irt_engine.models.parameters import Point
 from irt_engine.simulate import draw_votes, some_cells
 from irt_engine.truth import draw_truth
@@ -41,7 +41,7 @@ WAYS = ("under q", "at the mean", "as learned")
 NEARER = 0.5  # as far from 0, root mean square over all kinds of boards, as those under q
 
 
-def drawn(shape: tuple[int, int, float], slope_sd: float, reply_sd: float, seed: int) -> Design:
+def drawn(shape: tuple[int, int, float], slope_sd: float, reply_sd: float, seed: int) -> FitDesign:
     """One vote on each of some cells, of known SDs, to be fitted with them."""
     chatbots, prompts, share = shape
     priors = Priors(cell_sd=0.25, pair_sd=0.1, log_discrimination_sd=slope_sd, reply_sd=reply_sd, learn=False)
@@ -52,7 +52,7 @@ def drawn(shape: tuple[int, int, float], slope_sd: float, reply_sd: float, seed:
     return design(votes, "board", "vote", priors, None)
 
 
-def scores(made: Design) -> FloatArray:
+def scores(made: FitDesign) -> FloatArray:
     """(groups, 3 ways, 2): the score without its prior, and what is determined by the spread of the means."""
     found = _find(made, None, None)
     state, problem = found.state, made.problem
@@ -60,7 +60,7 @@ def scores(made: Design) -> FloatArray:
     under_q, mean = (factored(problem, one, prior) for one in (at_mean.plus(state.excess), at_mean))
     points = [Point(np.diag(one.covariance()), one.own_variances(one.covariance())) for one in (under_q, mean)]
     with CellEvaluator(problem, made.effects) as cells:
-        points.append(learning_variances(cells, at_mean, prior, points[0]))
+        points.append(estimation_variances(cells, at_mean, prior, points[0]))
     told = np.empty((len(GROUPS), len(WAYS), 2))
     for g, name in enumerate(GROUPS):
         group = next(one for one in made.effects.groups if one.name == name)

@@ -8,7 +8,7 @@ import numpy as np
 
 from irt_engine import ResponseTable, WarmStart, fit_with_warm_start
 from irt_engine.fitting.expectations import Expectations
-from irt_engine.fitting.problem import Problem
+from irt_engine.fitting.problem import FitProblem
 from irt_engine.models.parameters import Information
 from irt_engine.simulate import all_cells, draw_votes, some_cells
 from irt_engine.truth import draw_truth
@@ -69,7 +69,7 @@ def random_votes(chatbots: int, prompts: int, votes: int, *, seed: int, spread: 
     )
 
 
-def observed_information(problem: Problem, told: Expectations) -> Information:
+def observed_information(problem: FitProblem, told: Expectations) -> Information:
     """Return the edges' information less their scores times their second derivatives, written down once more."""
     gaps, size = problem.prompts.gaps, told.d_phi.shape[1]
     cross = np.zeros((len(told.d_theta), size))

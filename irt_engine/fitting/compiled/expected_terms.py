@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from irt_engine.compilation import compiled
-from irt_engine.fitting.kernel_data import Approximation, CellData, CellEffect, SlotData, Terms
+from irt_engine.fitting.kernel_data import Approximation, CellData, CellEffect, KernelResults, SlotData
 
 from .lanes import add_sums, clear, fold, gather, new_lanes, new_sums, place_lanes
 from .points import cholesky, new_points, place_points, theta_roots
@@ -24,7 +24,7 @@ def expected_terms(
     effect: CellEffect,
     observed: bool,
     logs: bool,
-    out: Terms,
+    out: KernelResults,
 ) -> bool:
     """Fill `out` as `reference.expected_terms` does; False where a covariance of q has no root."""
     (E, G), (Q, P) = prompts.spread.shape, (len(prompts.points), prompts.phi.shape[1])

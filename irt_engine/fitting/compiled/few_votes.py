@@ -1,6 +1,6 @@
 """Few votes in a cell, and votes of prompts that were met once: sums over the nodes and over outcomes.
 
-`reference_votes` has the equations. `told` holds score (2), information (0, 0), (1, 1), (0, 1), the score by log SD,
+`reference_votes` has the equations. `result` holds score (2), information (0, 0), (1, 1), (0, 1), the score by log SD,
 and the log-likelihood.
 """
 
@@ -72,27 +72,27 @@ def place_nodes(x: tuple[float, float], odds: float, effect: CellEffect, shift: 
 
 
 @compiled
-def few_votes(given: tuple[float, float, float], sd: float, observed: bool, nodes: Nodes, told: FloatArray) -> None:
+def few_votes(given: tuple[float, float, float], sd: float, observed: bool, nodes: Nodes, result: FloatArray) -> None:
     """What the given votes say; their expected information is summed over the outcomes of as many."""
     for k in range(7):
-        told[k] = 0.0
-    P = max(_given_votes(given, observed, nodes, told), LEAST_CHANCE)
+        result[k] = 0.0
+    P = max(_given_votes(given, observed, nodes, result), LEAST_CHANCE)
     for k in range(6):
-        told[k] /= P
-    told[5] *= sd
-    told[6] = np.log(P)
+        result[k] /= P
+    result[5] *= sd
+    result[6] = np.log(P)
     if observed:
-        told[2] += told[0] ** 2
-        told[3] += told[1] ** 2
-        told[4] += told[0] * told[1]
+        result[2] += result[0] ** 2
+        result[3] += result[1] ** 2
+        result[4] += result[0] * result[1]
         return
-    told[2], told[3], told[4] = 0.0, 0.0, 0.0
+    result[2], result[3], result[4] = 0.0, 0.0, 0.0
     votes = given[0] + given[1] + given[2]
     fewer = int(np.floor(votes))
     if fewer > 0:
-        _add_expected(fewer, fewer + 1.0 - votes, nodes, told)
+        _add_expected(fewer, fewer + 1.0 - votes, nodes, result)
     if votes > fewer:
-        _add_expected(fewer + 1, votes - fewer, nodes, told)
+        _add_expected(fewer + 1, votes - fewer, nodes, result)
 
 
 @compiled
@@ -105,7 +105,7 @@ def _power(value: float, times: float) -> float:
 
 
 @compiled
-def _given_votes(given: tuple[float, float, float], observed: bool, nodes: Nodes, told: FloatArray) -> float:
+def _given_votes(given: tuple[float, float, float], observed: bool, nodes: Nodes, result: FloatArray) -> float:
     """Sums over the nodes of p times score and observed information. Returns that of p."""
     (a, t, b), P = given, 0.0
     for k in range(len(nodes.weight)):
@@ -113,19 +113,19 @@ def _given_votes(given: tuple[float, float, float], observed: bool, nodes: Nodes
         p = nodes.weight[k] * _power(nodes.lost[k], a) * _power(nodes.tied[k], t) * _power(F1, b)
         g0, g1 = slope * (t * (1.0 - F0 + odds) - a * F0), slope * (b * (1.0 - F1) - t * (F1 + odds))
         P += p
-        told[0] += p * g0
-        told[1] += p * g1
-        told[5] += p * (g0 + g1) / slope * nodes.effect[k]
+        result[0] += p * g0
+        result[1] += p * g1
+        result[5] += p * (g0 + g1) / slope * nodes.effect[k]
         if observed:
             meet, square = t * odds * (1.0 + odds), slope * slope
-            told[2] += p * (square * ((a + t) * F0 * nodes.lost[k] + meet) - g0 * g0)
-            told[3] += p * (square * ((b + t) * F1 * nodes.short[k] + meet) - g1 * g1)
-            told[4] -= p * (square * meet + g0 * g1)
+            result[2] += p * (square * ((a + t) * F0 * nodes.lost[k] + meet) - g0 * g0)
+            result[3] += p * (square * ((b + t) * F1 * nodes.short[k] + meet) - g1 * g1)
+            result[4] -= p * (square * meet + g0 * g1)
     return P
 
 
 @compiled
-def _add_expected(votes: int, share: float, nodes: Nodes, told: FloatArray) -> None:
+def _add_expected(votes: int, share: float, nodes: Nodes, result: FloatArray) -> None:
     """Fisher's information of so many votes: the sum over their outcomes of dP dP' / P."""
     for a in range(votes + 1):
         for t in range(votes + 1 - a):
@@ -144,6 +144,6 @@ def _add_expected(votes: int, share: float, nodes: Nodes, told: FloatArray) -> N
                 d1 += p * slope * (b * (1.0 - F1) - t * (F1 + odds))
             ways = _FACTORIAL[votes] / (_FACTORIAL[a] * _FACTORIAL[t] * _FACTORIAL[b])
             by = share * ways / max(P, LEAST_CHANCE)
-            told[2] += by * d0 * d0
-            told[3] += by * d1 * d1
-            told[4] += by * d0 * d1
+            result[2] += by * d0 * d0
+            result[3] += by * d1 * d1
+            result[4] += by * d0 * d1

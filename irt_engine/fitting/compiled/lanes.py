@@ -8,7 +8,7 @@ import numpy as np
 
 from irt_engine.arrays import FloatArray
 from irt_engine.compilation import compiled
-from irt_engine.fitting.kernel_data import LARGEST_EDGE, CellData, SlotData, Terms
+from irt_engine.fitting.kernel_data import LARGEST_EDGE, CellData, KernelResults, SlotData
 
 from .points import SlotPoints
 
@@ -34,7 +34,7 @@ class PointSums(NamedTuple):
     info: FloatArray  # (E, Q)
     off: FloatArray  # (E, Q)
     bent: FloatArray  # (E, Q)
-    turned: FloatArray  # (Q,)
+    by_slope: FloatArray  # (Q,)
     squared: FloatArray  # (Q,)
 
 
@@ -65,7 +65,7 @@ def clear(sums: PointSums) -> None:
     """Begin another slot."""
     E, Q = sums.score.shape
     for q in range(Q):
-        sums.turned[q], sums.squared[q] = 0.0, 0.0
+        sums.by_slope[q], sums.squared[q] = 0.0, 0.0
         for c in range(E):
             sums.score[c, q], sums.info[c, q], sums.off[c, q], sums.bent[c, q] = 0.0, 0.0, 0.0, 0.0
 
@@ -101,7 +101,7 @@ def gather(
     points: SlotPoints,
     lanes: Lanes,
     sums: PointSums,
-    out: Terms,
+    out: KernelResults,
 ) -> None:
     """Add lanes to their cells' terms and to their slot's sums.
 
@@ -118,7 +118,7 @@ def gather(
         for q in range(Q):
             a, lane = points.alpha[q] / Q, q * m
             before, level, after = points.level[c, q], points.level[c + 1, q], points.level[c + 2, q]
-            of_score, of_info, of_off, of_bent, turned, squared = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+            of_score, of_info, of_off, of_bent, by_slope, squared = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
             at, held = lanes.at[lane : lane + m], lanes.held[lane : lane + m]
             score, info = lanes.score[c, lane : lane + m], lanes.info[c, lane : lane + m]
             off, off_next = lanes.off[c, lane : lane + m], lanes.off[c + 1, lane : lane + m]
@@ -131,7 +131,7 @@ def gather(
                 of_info += w * info[i]
                 of_off += w * off_next[i]
                 of_bent += w * bent
-                turned += w * score[i] * x
+                by_slope += w * score[i] * x
                 squared += w * bent * x
             for i in range(m):
                 d_theta[i] += a * score[i]
@@ -141,7 +141,7 @@ def gather(
             sums.info[c, q] += of_info
             sums.off[c, q] += of_off
             sums.bent[c, q] += of_bent
-            sums.turned[q] += turned
+            sums.by_slope[q] += by_slope
             sums.squared[q] += squared
             for g in range(spread.shape[1]):
                 share, row = a * points.by_gap[g, q] * spread[c, g], crossed[g]
@@ -152,7 +152,7 @@ def gather(
 
 @compiled
 def _write_cells(
-    first: int, weight: FloatArray, with_alpha: FloatArray, crossed: FloatArray, located: bool, out: Terms
+    first: int, weight: FloatArray, with_alpha: FloatArray, crossed: FloatArray, located: bool, out: KernelResults
 ) -> None:
     """Weigh the cells' terms; a location moves all edges, and theta the other way."""
     P, G = out.cross.shape[1], len(crossed)
@@ -168,7 +168,7 @@ def _write_cells(
 
 
 @compiled
-def add_sums(j: int, first: int, m: int, Q: int, cells: CellData, logs: bool, lanes: Lanes, out: Terms) -> None:
+def add_sums(j: int, first: int, m: int, Q: int, cells: CellData, logs: bool, lanes: Lanes, out: KernelResults) -> None:
     """Add the log-likelihood with `logs`, and the scores by log SD of cells from which it is learned."""
     for i in range(m):
         log, by_sd, w = 0.0, 0.0, cells.weight[first + i]
@@ -182,12 +182,12 @@ def add_sums(j: int, first: int, m: int, Q: int, cells: CellData, logs: bool, la
 
 
 @compiled
-def fold(j: int, points: SlotPoints, sums: PointSums, out: Terms) -> None:
+def fold(j: int, points: SlotPoints, sums: PointSums, out: KernelResults) -> None:
     """J' s and J' T J of a slot, means over the points; log alpha's row of J is x."""
     (P, E, Q), J = points.jacobian.shape, points.jacobian
     out.d_phi[j, 0], out.i_phi[j, 0, 0] = 0.0, 0.0
     for q in range(Q):
-        out.d_phi[j, 0] += sums.turned[q] / Q
+        out.d_phi[j, 0] += sums.by_slope[q] / Q
         out.i_phi[j, 0, 0] += sums.squared[q] / Q
     for p in range(1, P):
         score, with_alpha = 0.0, 0.0

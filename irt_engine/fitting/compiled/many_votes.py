@@ -16,9 +16,9 @@ def many_votes(
     given: tuple[float, float, float],
     effect: CellEffect,
     observed: bool,
-    told: FloatArray,
+    result: FloatArray,
 ) -> None:
-    """Fill `told` (`few_votes`) with what many votes, or votes that are not whole, say."""
+    """Fill `result` (`few_votes`) with what many votes, or votes that are not whole, say."""
     (a, t, b), sd = given, effect.sd
     centre, width = _centre(x, given, sd)
     place, share, F0, F1 = np.empty(NODES), np.empty(NODES), np.empty(NODES), np.empty(NODES)
@@ -40,12 +40,12 @@ def many_votes(
         m0 += share[k] * F0[k]
         m1 += share[k] * F1[k]
         by_sd += share[k] * place[k] * (high - low * F0[k] - high * F1[k])
-    told[0], told[1] = t * (1.0 + odds) - low * m0, b - t * odds - high * m1
-    told[5], told[6] = sd * by_sd, np.log(P) + most - t * np.log1p(odds)
+    result[0], result[1] = t * (1.0 + odds) - low * m0, b - t * odds - high * m1
+    result[5], result[6] = sd * by_sd, np.log(P) + most - t * np.log1p(odds)
     if observed:
-        _observed((m0, m1), share, F0, F1, odds, given, told)
+        _observed((m0, m1), share, F0, F1, odds, given, result)
     else:
-        _expected(x, odds, a + t + b, effect, told)
+        _expected(x, odds, a + t + b, effect, result)
 
 
 @compiled
@@ -75,7 +75,7 @@ def _observed(
     F1: FloatArray,
     odds: float,
     given: tuple[float, float, float],
-    told: FloatArray,
+    result: FloatArray,
 ) -> None:
     """-d2 log P / dx dx': what it is at a given cell effect, less the variance of the score over the effect."""
     (a, t, b), v00, v11, v01, slope0, slope1 = given, 0.0, 0.0, 0.0, 0.0, 0.0
@@ -87,12 +87,12 @@ def _observed(
         slope0 += share[k] * F0[k] * (1.0 - F0[k])
         slope1 += share[k] * F1[k] * (1.0 - F1[k])
     low, high, meet = a + t, b + t, t * odds * (1.0 + odds)
-    told[2], told[3] = low * slope0 + meet - low * low * v00, high * slope1 + meet - high * high * v11
-    told[4] = -meet - low * high * v01
+    result[2], result[3] = low * slope0 + meet - low * low * v00, high * slope1 + meet - high * high * v11
+    result[4] = -meet - low * high * v01
 
 
 @compiled
-def _expected(x: tuple[float, float], odds: float, votes: float, effect: CellEffect, told: FloatArray) -> None:
+def _expected(x: tuple[float, float], odds: float, votes: float, effect: CellEffect, result: FloatArray) -> None:
     """I - I 1 1' I / (1 / sd^2 + 1' I 1) with I that of the votes, averaged over the cell effect."""
     i00, i11, i01 = 0.0, 0.0, 0.0
     for k in range(NODES):
@@ -104,4 +104,4 @@ def _expected(x: tuple[float, float], odds: float, votes: float, effect: CellEff
     i00, i11, i01, variance = votes * i00, votes * i11, votes * i01, effect.sd**2
     along0, along1 = i00 + i01, i11 + i01
     taken = variance / (1.0 + variance * (along0 + along1))
-    told[2], told[3], told[4] = i00 - taken * along0**2, i11 - taken * along1**2, i01 - taken * along0 * along1
+    result[2], result[3], result[4] = i00 - taken * along0**2, i11 - taken * along1**2, i01 - taken * along0 * along1

@@ -38,7 +38,7 @@ def vote_edges(
             if observed or again > 0:
                 _bends(m, points, effect, lanes)
         _single_votes(counts, points, effect.sd, observed, logs, lanes)
-    nodes, told, shift = new_nodes(len(effect.nodes) * len(effect.slopes)), np.empty(7), shifts(effect)
+    nodes, result, shift = new_nodes(len(effect.nodes) * len(effect.slopes)), np.empty(7), shifts(effect)
     for i in range(m if singles < m else 0):
         votes, given = _votes(counts, i), (counts[i, 0], counts[i, 1], counts[i, 2])
         few = pooled or (votes <= MOST_FEW and votes == np.floor(votes))
@@ -47,10 +47,10 @@ def vote_edges(
             x = lanes.at[lane] - points.level[1, lane // m], lanes.at[lane] - points.level[2, lane // m]
             if few:
                 place_nodes(x, odds, effect, shift, nodes)
-                few_votes(given, effect.sd, observed, nodes, told)
+                few_votes(given, effect.sd, observed, nodes, result)
             else:
-                many_votes(x, odds, given, effect, observed, told)
-            _put(lane, told, lanes)
+                many_votes(x, odds, given, effect, observed, result)
+            _put(lane, result, lanes)
 
 
 @compiled
@@ -59,10 +59,10 @@ def _votes(counts: FloatArray, i: int) -> float:
 
 
 @compiled
-def _put(lane: int, told: FloatArray, lanes: Lanes) -> None:
-    lanes.score[0, lane], lanes.score[1, lane] = told[0], told[1]
-    lanes.info[0, lane], lanes.info[1, lane], lanes.off[1, lane] = told[2], told[3], told[4]
-    lanes.by_sd[lane], lanes.log[lane] = told[5], told[6]
+def _put(lane: int, result: FloatArray, lanes: Lanes) -> None:
+    lanes.score[0, lane], lanes.score[1, lane] = result[0], result[1]
+    lanes.info[0, lane], lanes.info[1, lane], lanes.off[1, lane] = result[2], result[3], result[4]
+    lanes.by_sd[lane], lanes.log[lane] = result[5], result[6]
 
 
 @compiled

@@ -1,4 +1,4 @@
-"""climb: the neighbourhood of the joint mode, where a fit begins, is found from anywhere in few iterations."""
+"""find_joint_mode: the neighbourhood of the joint mode, where a fit begins, is found from anywhere in few iterations."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from irt_engine import Priors, ResponseTable, fit
 from irt_engine.fitting.design import design
 from irt_engine.fitting.everyday import Form, Model
 from irt_engine.fitting.expectations import CellEvaluator
-from irt_engine.fitting.joint_mode import MOST_STEPS, NEAR, climb
+from irt_engine.fitting.joint_mode import MOST_STEPS, NEAR, find_joint_mode
 from irt_engine.models.parameters import Point
 from tests.irt_engine.cast import random_votes, small_board
 
@@ -30,11 +30,11 @@ def cells_of(table: ResponseTable, model: str, form: str) -> Iterator[CellEvalua
 
 
 def origin(cells: CellEvaluator) -> Point:
-    return Point(np.zeros(cells.problem.shaft), np.zeros((cells.problem.slots, cells.problem.width)))
+    return Point(np.zeros(cells.problem.shared_size), np.zeros((cells.problem.slots, cells.problem.width)))
 
 
 def height(cells: CellEvaluator, point: Point) -> float:
-    return cells.ask(point, cells.effects.start(), None).log_posterior
+    return cells.evaluate(point, cells.effects.start(), None).log_posterior
 
 
 def crossed(outcomes: dict[str, int]) -> ResponseTable:
@@ -63,7 +63,7 @@ def test_a_prompt_that_contradicts_all_others_does_not_hold_it_up(model: Model, 
     """Its expected information is far from its curvature: scoring creeps there, and the fit settles all the same."""
     table = crossed({"p03": -1, "p11": 0})
     with cells_of(table, model, form) as cells:
-        assert climb(cells, origin(cells))[1] <= MOST_STEPS
+        assert find_joint_mode(cells, origin(cells))[1] <= MOST_STEPS
     assert fit(table, model, form=form).converged
 
 
@@ -71,7 +71,7 @@ def test_a_prompt_that_contradicts_all_others_does_not_hold_it_up(model: Model, 
 @pytest.mark.parametrize("seed", range(4))
 def test_verdicts_at_random_on_two_prompts_take_few_steps(model: str, form: str, seed: int) -> None:
     with cells_of(random_votes(4, 2, 300, seed=seed), model, form) as cells:
-        assert climb(cells, origin(cells))[1] <= FEW
+        assert find_joint_mode(cells, origin(cells))[1] <= FEW
 
 
 @SHAPES
@@ -79,24 +79,24 @@ def test_verdicts_at_random_on_two_prompts_take_few_steps(model: str, form: str,
 def test_it_comes_back_from_where_the_likelihood_is_saturated(model: str, form: str, log_alpha: float) -> None:
     """There the expected information is nothing and the slope is steep: a step by it would be endless."""
     with cells_of(small_board(votes=3), model, form) as cells:
-        home, _ = climb(cells, origin(cells))
+        home, _ = find_joint_mode(cells, origin(cells))
         start = origin(cells)
-        own = cells.problem.shaft - cells.problem.prompts.gaps
+        own = cells.problem.shared_size - cells.problem.prompts.gaps
         start.z[:own] = np.linspace(-3.0, 3.0, own)
         start.phi[:, 0] = log_alpha
-        back, _ = climb(cells, start)
+        back, _ = find_joint_mode(cells, start)
         assert height(cells, back) > height(cells, home) - NEAR
 
 
 @SHAPES
 def test_near_the_mode_little_is_left_to_gain(model: str, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with cells_of(small_board(), model, form) as cells:
-        point, _ = climb(cells, origin(cells))
+        point, _ = find_joint_mode(cells, origin(cells))
         left = NEAR  # twice what a parabola would leave
         monkeypatch.setattr("irt_engine.fitting.joint_mode.NEAR", 1e-10)
         monkeypatch.setattr("irt_engine.fitting.joint_mode.MOST_STEPS", 1000)
-        mode, steps = climb(cells, point)
-        gradient = cells.ask(mode, cells.effects.start(), None).gradient
+        mode, steps = find_joint_mode(cells, point)
+        gradient = cells.evaluate(mode, cells.effects.start(), None).gradient
         assert steps < 1000
         assert np.abs(gradient.z).max() < 1e-3
         assert height(cells, mode) - height(cells, point) < left

@@ -10,9 +10,9 @@ import pytest
 from irt_engine import Priors, ResponseTable, fit
 from irt_engine.fitting.design import design
 from irt_engine.fitting.expectations import CellEvaluator, Expectations
-from irt_engine.fitting.joint_mode import climb
+from irt_engine.fitting.joint_mode import find_joint_mode
 from irt_engine.fitting.kernels import Kind, kernels_for, use_kernels
-from irt_engine.fitting.variance_estimation import learning_variances
+from irt_engine.fitting.variance_estimation import estimation_variances
 from irt_engine.models.parameters import Point
 from tests.irt_engine.cast import random_votes, small_board
 
@@ -37,19 +37,21 @@ def numbers_of(kind: Kind, case: str) -> list[np.ndarray]:
         made = design(table, *arguments)
     found: list[np.ndarray] = []
     with CellEvaluator(made.problem, made.effects) as cells:
-        near, _ = climb(cells, made.origin)
+        near, _ = find_joint_mode(cells, made.origin)
         log_sd = made.effects.start()
         prior = made.effects.precision(log_sd)
-        arrow = cells.arrow(cells.information(near, log_sd), prior)
-        covariance = arrow.covariance()
-        told = cells.ask(near, log_sd, None)
-        for q in (None, (arrow, covariance)):
+        factors = cells.factor(cells.information(near, log_sd), prior)
+        covariance = factors.covariance()
+        told = cells.evaluate(near, log_sd, None)
+        for q in (None, (factors, covariance)):
             for observed in (False, True):
-                told = cells.ask(near, log_sd, q, observed=observed)
+                told = cells.evaluate(near, log_sd, q, observed=observed)
                 found += arrays_of(told)
-        step = arrow.step(told.gradient)
-        variances = learning_variances(cells, arrow.information, prior, Point(np.diag(covariance), told.phi_variance))
-    return [*found, arrow.schur, covariance, step.z, step.phi, variances.phi]
+        step = factors.step(told.gradient)
+        variances = estimation_variances(
+            cells, factors.information, prior, Point(np.diag(covariance), told.phi_variance)
+        )
+    return [*found, factors.schur, covariance, step.z, step.phi, variances.phi]
 
 
 def arrays_of(told: Expectations) -> list[np.ndarray]:

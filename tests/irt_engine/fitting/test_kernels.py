@@ -14,7 +14,7 @@ from scipy.special import expit
 
 from irt_engine.fitting.expectations import CellEvaluator, Expectations, sigma_points
 from irt_engine.fitting.kernels import use_kernels
-from irt_engine.fitting.problem import Problem
+from irt_engine.fitting.problem import FitProblem
 from irt_engine.models.effects import Effects, Group
 from irt_engine.models.parameters import Point
 from irt_engine.models.thresholds import FREE, FREE_VOTE, MIRRORED, MIRRORED_VOTE, PromptModel
@@ -34,10 +34,10 @@ def kernels(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
 
 
-def problem_of(prompts: PromptModel, counts: np.ndarray, starts: np.ndarray) -> Problem:
+def problem_of(prompts: PromptModel, counts: np.ndarray, starts: np.ndarray) -> FitProblem:
     """Every row of counts is a cell with a theta of its own."""
     n = len(counts)
-    return Problem(
+    return FitProblem(
         prompts=prompts,
         starts=starts,
         counts=counts,
@@ -45,11 +45,11 @@ def problem_of(prompts: PromptModel, counts: np.ndarray, starts: np.ndarray) -> 
         again=counts.sum(axis=1) > 1.0,
         col=np.arange(n)[:, None],
         coef=np.ones((n, 1)),
-        shaft=n + prompts.gaps,
+        shared_size=n + prompts.gaps,
     )
 
 
-def vague_cells(problem: Problem, sd: float, *, pooled: float = 0.0) -> CellEvaluator:
+def vague_cells(problem: FitProblem, sd: float, *, pooled: float = 0.0) -> CellEvaluator:
     """Everything has so vague a prior that only the likelihood is left; `pooled`: SD of the log discriminations where
     all prompts share a slot."""
     vague, prompts = 1e8, problem.prompts
@@ -57,11 +57,11 @@ def vague_cells(problem: Problem, sd: float, *, pooled: float = 0.0) -> CellEval
     effects = Effects(
         groups=(
             of_slope,
-            Group("theta", vague, False, z=slice(0, problem.shaft)),
+            Group("theta", vague, False, z=slice(0, problem.shared_size)),
             Group("prompt", vague, False, phi=slice(1, prompts.size)),
         ),
         cell=Group("cell", sd, False) if problem.counts.shape[1] == 3 else None,
-        shaft=problem.shaft,
+        shared_size=problem.shared_size,
         shape=(problem.slots, prompts.size),
         shared=0 if pooled else -1,
     )
@@ -74,7 +74,7 @@ def asked(
     """Every row of counts is a cell with a slot and a theta of its own; at (n, 1 + P) are theta and phi."""
     cells = vague_cells(problem_of(prompts, counts, np.arange(len(counts) + 1)), sd)
     point = Point(np.r_[at[:, 0], np.zeros(prompts.gaps)], at[:, 1:])
-    return cells.ask(point, cells.effects.start(), None, observed=observed)
+    return cells.evaluate(point, cells.effects.start(), None, observed=observed)
 
 
 def pooled(
@@ -84,7 +84,7 @@ def pooled(
     problem = problem_of(MIRRORED_VOTE, counts, np.array([0, len(counts)]))
     cells = vague_cells(problem, SD, pooled=slope_sd)
     point = Point(np.r_[theta, gap], np.zeros((1, MIRRORED_VOTE.size)))
-    return cells.ask(point, cells.effects.start(), None, observed=observed)
+    return cells.evaluate(point, cells.effects.start(), None, observed=observed)
 
 
 def categories() -> np.ndarray:
@@ -181,7 +181,7 @@ def test_cells_of_one_vote_few_and_many_are_told_as_they_are_alone(prompts: Prom
     at = somewhere(prompts, 1)
     cells = vague_cells(problem_of(prompts, counts, np.array([0, len(counts)])), SD)
     point = Point(np.r_[np.full(len(counts), at[0, 0]), np.zeros(prompts.gaps)], at[:, 1:])
-    mixed = cells.ask(point, cells.effects.start(), None, observed=observed)
+    mixed = cells.evaluate(point, cells.effects.start(), None, observed=observed)
     assert len(kinds) == 12
     for first in range(len(kinds)):
         alone = asked(prompts, counts[first : first + 1], at, observed=observed)
@@ -302,7 +302,7 @@ def test_what_tells_the_cell_effects_sd_are_cells_voted_on_again_whatever_their_
 
     def told(log_sd: float) -> Expectations:
         cells = vague_cells(problem, SD * math.exp(log_sd))
-        return cells.ask(point, cells.effects.start(), None)
+        return cells.evaluate(point, cells.effects.start(), None)
 
     by_log_sd = (told(step).log_posterior - told(-step).log_posterior) / (2.0 * step)
     assert told(0.0).sums[0, 0] == pytest.approx(by_log_sd if len(shares) > 1 else 0.0, rel=1e-6)

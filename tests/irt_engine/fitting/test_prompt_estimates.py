@@ -9,7 +9,7 @@ from irt_engine import Priors, ResponseTable, fit
 from irt_engine.fitting.design import design
 from irt_engine.fitting.everyday import Form, Model
 from irt_engine.fitting.expectations import CellEvaluator
-from irt_engine.fitting.joint_mode import climb
+from irt_engine.fitting.joint_mode import find_joint_mode
 from irt_engine.fitting.prompt_estimates import prompt_parameters
 from irt_engine.fitting.variational import solve
 from irt_engine.simulate import all_cells, comparison_cells, draw_votes
@@ -26,11 +26,11 @@ def test_threshold_errors_follow_from_finite_differences(model: Model, form: For
     made = design(small_board(), model, form, Priors())
     prompts = made.problem.prompts
     with CellEvaluator(made.problem, made.effects) as cells:
-        found = solve(cells, *climb(cells, made.origin), None)
+        found = solve(cells, *find_joint_mode(cells, made.origin), None)
     phi, every = made.problem.total_phi(found.state.point), slice(0, made.problem.slots)
     steps = 1e-6 * np.eye(prompts.size)
     bends = np.stack([prompts.thresholds(phi + step) - prompts.thresholds(phi - step) for step in steps], axis=2) / 2e-6
-    own = found.arrow.slot_covariances(found.covariance, every)[1][:, : prompts.size, : prompts.size]
+    own = found.factors.slot_covariances(found.covariance, every)[1][:, : prompts.size, : prompts.size]
     variance = np.einsum("jep,jpq,jeq->je", bends, own, bends)
     told = prompt_parameters(made, found, fit(small_board(), model, form=form).scales)
     assert made.cells.shared < 0

@@ -18,8 +18,8 @@ from irt_engine.fitting.design import design
 from irt_engine.fitting.everyday import Form, Model
 from irt_engine.fitting.expectations import MOST_AVERAGED, SLOPES, CellEvaluator
 from irt_engine.fitting.iterations import CAREFUL, TOGETHER
-from irt_engine.fitting.joint_mode import climb
-from irt_engine.fitting.state import Solution, State
+from irt_engine.fitting.joint_mode import find_joint_mode
+from irt_engine.fitting.state import FitState, Solution
 from irt_engine.fitting.variational import Unsettled, no_excess, settle
 from irt_engine.models.effects import MOST
 from irt_engine.models.parameters import Point
@@ -108,7 +108,7 @@ def test_a_mixture_that_leads_scales_astray_is_held_within_their_limits(
 ) -> None:
     usual = fit(small_board(), form="vote")
     made = design(small_board(), "board", "vote", Priors(), None)
-    first = made.problem.shaft + made.problem.slots * made.problem.width
+    first = made.problem.shared_size + made.problem.slots * made.problem.width
     count, mixed = itertools.count(), AndersonAccelerator.next
 
     def astray(self: AndersonAccelerator, x: FloatArray, end: FloatArray, error: float) -> FloatArray:
@@ -132,17 +132,17 @@ def test_a_search_for_a_scale_turns_back_where_the_means_have_no_end(monkeypatch
     settled_before = variational._settled
 
     def beyond(most: float) -> Callable[..., Solution | Unsettled]:
-        def settled(cells: CellEvaluator, state: State, *rest: Any) -> Solution | Unsettled:
+        def settled(cells: CellEvaluator, state: FitState, *rest: Any) -> Solution | Unsettled:
             tried.append(float(state.log_sd[index]))
             return Unsettled(100, 1.0) if tried[-1] > most else settled_before(cells, state, *rest)
 
         return settled
 
     with CellEvaluator(made.problem, made.effects) as cells:
-        near = climb(cells, made.origin)[0]
+        near = find_joint_mode(cells, made.origin)[0]
         log_sd = made.effects.start()
         log_sd[index] -= 1.5
-        first = State(near, log_sd, no_excess(made.problem))
+        first = FitState(near, log_sd, no_excess(made.problem))
         monkeypatch.setattr(variational, "_settled", beyond(np.inf))
         end = variational._ScalesApart(cells, 0, None).along(first, index).log_sd[index]
         farthest = max(tried)
@@ -179,19 +179,19 @@ def test_under_the_result_the_slope_averages_to_nothing(model: str, form: str) -
     made = design(small_board(), model, form, Priors(learn=False))
     problem = made.problem
     with CellEvaluator(problem, made.effects) as cells:
-        near, log_sd = climb(cells, made.origin)[0], made.effects.start()
-        found = settle(cells, State(near, log_sd, no_excess(made.problem)), False, 0, None)
-        point, total = found.state.point, np.zeros(problem.shaft)
+        near, log_sd = find_joint_mode(cells, made.origin)[0], made.effects.start()
+        found = settle(cells, FitState(near, log_sd, no_excess(made.problem)), False, 0, None)
+        point, total = found.state.point, np.zeros(problem.shared_size)
         rng = np.random.default_rng(0)
         root = np.linalg.cholesky(found.covariance)
         still = np.zeros_like(point.phi)
-        slope = np.stack([found.arrow.step(Point(column, still)).phi for column in found.arrow.schur], axis=2)
-        roots = np.linalg.cholesky(found.arrow.inverse)
+        slope = np.stack([found.factors.step(Point(column, still)).phi for column in found.factors.schur], axis=2)
+        roots = np.linalg.cholesky(found.factors.inverse)
         draws = 1500
         for _ in range(draws):
-            dz = root @ rng.standard_normal(problem.shaft)
+            dz = root @ rng.standard_normal(problem.shared_size)
             dphi = slope @ dz + np.einsum("jpq,jq->jp", roots, rng.standard_normal(point.phi.shape))
-            total += cells.ask(point.moved(Point(dz, dphi), 1.0), found.state.log_sd, None).gradient.z
+            total += cells.evaluate(point.moved(Point(dz, dphi), 1.0), found.state.log_sd, None).gradient.z
         sd = np.sqrt(np.diag(found.covariance))
         assert np.abs(sd * total / draws).max() < 0.15
 

@@ -32,12 +32,12 @@ def effects() -> Effects:
 @pytest.fixture(scope="module")
 def point(effects: Effects) -> Point:
     rng = np.random.default_rng(2)
-    return Point(rng.normal(0.0, 0.3, effects.shaft), rng.normal(0.0, 0.3, effects.shape))
+    return Point(rng.normal(0.0, 0.3, effects.shared_size), rng.normal(0.0, 0.3, effects.shape))
 
 
 def scores(effects: Effects, point: Point) -> FloatArray:
     """By log SD, without what the cells add to them themselves."""
-    variance = np.full(effects.shaft, 0.05), np.full(effects.shape, 0.05)
+    variance = np.full(effects.shared_size, 0.05), np.full(effects.shape, 0.05)
     return effects.scores(effects.start(), point, *variance, np.zeros((2, 2)))[0]
 
 
@@ -53,13 +53,13 @@ def test_what_all_discriminations_share_says_nothing_of_their_spread(effects: Ef
 
 def test_a_score_follows_the_means_as_it_is_said_to(effects: Effects, point: Point) -> None:
     rng = np.random.default_rng(3)
-    step = Point(rng.normal(size=effects.shaft), rng.normal(size=effects.shape))
+    step = Point(rng.normal(size=effects.shared_size), rng.normal(size=effects.shape))
     near = 1e-6
     rise = (scores(effects, point.moved(step, near)) - scores(effects, point.moved(step, -near))) / (2 * near)
     others = [index for index in effects.learnable if not effects.is_cell(index)]
     assert len(others) >= 3
     for index in others:
-        read = effects.reads(index, effects.pull(index, effects.start(), point))
+        read = effects.score_gradient(index, effects.gradient_shift(index, effects.start(), point))
         assert rise[index] == pytest.approx(float(read.z @ step.z + (read.phi * step.phi).sum()), rel=1e-6)
 
 
@@ -72,8 +72,8 @@ def test_scores_of_discriminations_are_nothing_on_average_at_their_own_sd(effect
     rng, found = np.random.default_rng(4), []
     pull = (np.log(effects.groups[index].sd) - np.log(sd)) * effects.groups[index].width ** -2.0
     for _ in range(2500):
-        drawn = Point(np.zeros(effects.shaft), rng.normal(0.0, sd, effects.shape))
-        nothing = np.zeros(effects.shaft), np.zeros(effects.shape)
+        drawn = Point(np.zeros(effects.shared_size), rng.normal(0.0, sd, effects.shape))
+        nothing = np.zeros(effects.shared_size), np.zeros(effects.shape)
         found.append(effects.scores(log_sd, drawn, *nothing, np.zeros((2, 2)))[0][index] - pull)
     assert abs(np.mean(found)) < 3.0 * np.std(found) / 50.0
     assert 3.0 * np.std(found) / 50.0 < 1.0, "a degree of freedom would be seen"
@@ -81,8 +81,8 @@ def test_scores_of_discriminations_are_nothing_on_average_at_their_own_sd(effect
 
 def test_discriminations_of_which_nothing_is_known_have_no_score(effects: Effects) -> None:
     index = [group.name for group in effects.groups].index("log_discrimination")
-    still = Point(np.zeros(effects.shaft), np.zeros(effects.shape))
-    prior = np.ones(effects.shaft), np.full(effects.shape, effects.groups[index].sd ** 2)
+    still = Point(np.zeros(effects.shared_size), np.zeros(effects.shape))
+    prior = np.ones(effects.shared_size), np.full(effects.shape, effects.groups[index].sd ** 2)
     assert effects.scores(effects.start(), still, *prior, np.zeros((2, 2)))[0][index] == pytest.approx(0.0, abs=1e-9)
 
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from irt_engine import Posterior, Priors, ResponseTable, fit, fit_with_warm_start
-from irt_engine.fitting.design import Design, design
+from irt_engine.fitting.design import FitDesign, design
 from irt_engine.fitting.everyday import Form
 from irt_engine.fitting.expectations import CellEvaluator
-from irt_engine.fitting.joint_mode import climb
+from irt_engine.fitting.joint_mode import find_joint_mode
 from irt_engine.fitting.schur_complement import factored
-from irt_engine.fitting.variance_estimation import learning_variances
+from irt_engine.fitting.variance_estimation import estimation_variances
 from irt_engine.fitting.variational import solve
 from irt_engine.models.effects import Effects, Group
 from irt_engine.models.parameters import Point
@@ -45,10 +45,12 @@ def drawn(reply_sd: float, seed: int, chatbots: int = 8, prompts: int = 40) -> t
     return truth, draw_votes(truth, cells, seed=seed + 2, votes=2)
 
 
-def somewhere(made: Design, seed: int = 0) -> Point:
+def somewhere(made: FitDesign, seed: int = 0) -> Point:
     rng = np.random.default_rng(seed)
     problem = made.problem
-    return Point(0.3 * rng.standard_normal(problem.shaft), 0.3 * rng.standard_normal((problem.slots, problem.width)))
+    return Point(
+        0.3 * rng.standard_normal(problem.shared_size), 0.3 * rng.standard_normal((problem.slots, problem.width))
+    )
 
 
 def test_every_reply_that_was_met_on_a_prompt_has_a_column() -> None:
@@ -159,10 +161,10 @@ def test_what_cells_put_on_replies_is_the_transpose_of_what_replies_put_on_cells
 def test_the_gradient_by_replies_is_the_finite_difference(form: Form) -> None:
     made, step = design(with_a_lonely_prompt(), "board", form, Priors()), 1e-5
     cells, log_sd, at = CellEvaluator(made.problem, made.effects), made.effects.start(), somewhere(made)
-    gradient = cells.ask(at, log_sd, None).gradient
+    gradient = cells.evaluate(at, log_sd, None).gradient
     for seed in range(1, 6):
         way = somewhere(made, seed)
-        up, down = (cells.ask(at.moved(way, sign * step), log_sd, None).log_posterior for sign in (1, -1))
+        up, down = (cells.evaluate(at.moved(way, sign * step), log_sd, None).log_posterior for sign in (1, -1))
         slope = gradient.z @ way.z + (gradient.phi * way.phi).sum()
         assert slope == pytest.approx((up - down) / (2.0 * step), rel=1e-5)
 
@@ -176,17 +178,17 @@ def test_the_gradient_by_replies_is_the_finite_difference(form: Form) -> None:
 def test_a_step_and_the_covariances_are_those_of_the_whole_precision(
     form: Form, gain: int, one_part: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The arrow eliminates prompts and replies; here the whole matrix is built and inverted."""
+    """The factors eliminates prompts and replies; here the whole matrix is built and inverted."""
     monkeypatch.setattr("irt_engine.fitting.problem._DENSE_GAIN", gain)
     monkeypatch.setattr("irt_engine.fitting.problem._ONE_PART", one_part)
     made = design(with_a_lonely_prompt(), "board", form, Priors())
     problem, log_sd = made.problem, made.effects.start()
     cells, at = CellEvaluator(problem, made.effects), somewhere(made)
-    told, prior = cells.ask(at, log_sd, None), made.effects.precision(log_sd)
-    arrow = factored(problem, told.information, prior)
+    told, prior = cells.evaluate(at, log_sd, None), made.effects.precision(log_sd)
+    factors = factored(problem, told.information, prior)
     assert problem.dense == (gain > 0)
     assert len(problem.dense_parts()) == (8 if one_part == 0 else 1)
-    shaft, slots, width, own = problem.shaft, problem.slots, problem.width, problem.prompts.size
+    shaft, slots, width, own = problem.shared_size, problem.slots, problem.width, problem.prompts.size
     whole = np.diag(np.concatenate([prior.z, prior.phi.ravel()]))
     slot = np.repeat(np.arange(slots), np.diff(problem.starts))
     for i in range(len(problem.weight)):
@@ -207,14 +209,14 @@ def test_a_step_and_the_covariances_are_those_of_the_whole_precision(
         by_phi[problem.prompts.first_gap :, problem.common] = np.eye(problem.prompts.gaps)
         whole += by_phi.T @ told.information.i_phi[j] @ by_phi
     inverse = np.linalg.inv(whole)
-    covariance = arrow.covariance()
+    covariance = factors.covariance()
     assert np.allclose(covariance, inverse[:shaft, :shaft], atol=1e-9)
-    step = arrow.step(told.gradient)
+    step = factors.step(told.gradient)
     expected = inverse @ np.concatenate([told.gradient.z, told.gradient.phi.ravel()])
     assert np.allclose(step.z, expected[:shaft], atol=1e-8)
     assert np.allclose(step.phi.ravel(), expected[shaft:], atol=1e-8)
     variance = np.diag(inverse)[shaft:].reshape(slots, width)
-    assert np.allclose(arrow.own_variances(covariance), variance, atol=1e-9)
+    assert np.allclose(factors.own_variances(covariance), variance, atol=1e-9)
 
 
 def test_the_worth_of_replies_is_found_where_it_is_and_shrinks_where_it_is_not() -> None:
@@ -242,12 +244,12 @@ def test_what_scales_are_learned_from_adds_up_to_what_was_drawn() -> None:
         votes = draw_votes(truth, some_cells(8, 60, 0.143, seed=seed + 100), seed=seed + 200)
         made = design(votes, "board", "vote", priors, None)
         with CellEvaluator(made.problem, made.effects) as cells:
-            found = solve(cells, *climb(cells, made.origin), None)
+            found = solve(cells, *find_joint_mode(cells, made.origin), None)
         state, prior = found.state, made.effects.precision(found.state.log_sd)
         q = factored(made.problem, found.at_mean.plus(found.state.excess), prior)
         under_q = Point(np.diag(q.covariance()), q.own_variances(q.covariance()))
         with CellEvaluator(made.problem, made.effects) as cells:
-            learned = learning_variances(cells, found.at_mean, prior, under_q)
+            learned = estimation_variances(cells, found.at_mean, prior, under_q)
         for group in made.effects.groups:
             for way, variance in (("q", under_q), ("learned", learned)):
                 m, v = (members(made.effects, group, point) for point in (state.point, variance))

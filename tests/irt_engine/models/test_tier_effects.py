@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from irt_engine import InvalidResponses, Posterior, Priors, ResponseTable, fit
-from irt_engine.fitting.design import Design, design
+from irt_engine.fitting.design import FitDesign, design
 from irt_engine.fitting.everyday import Form
 from irt_engine.fitting.expectations import CellEvaluator
-from irt_engine.fitting.joint_mode import climb
-from irt_engine.fitting.observed_information import curved
+from irt_engine.fitting.joint_mode import find_joint_mode
+from irt_engine.fitting.observed_information import curvature_at
 from irt_engine.fitting.schur_complement import slot_blocks
 from irt_engine.fitting.variational import solve
 from irt_engine.information import pair_information
@@ -26,20 +26,22 @@ FORMS = pytest.mark.parametrize("form", ["net", "vote"])
 TIERS = np.array([0, 0, 1, 1, 2])
 
 
-def made_with_tiers(form: Form, tiers: np.ndarray = TIERS) -> Design:
+def made_with_tiers(form: Form, tiers: np.ndarray = TIERS) -> FitDesign:
     """Five chatbots on twelve prompts; and one prompt in a single cell, which has no parameters of its own."""
     return design(small_board(share=0.3), "board", form, Priors(), tiers)
 
 
-def somewhere(made: Design, seed: int = 0) -> Point:
+def somewhere(made: FitDesign, seed: int = 0) -> Point:
     rng = np.random.default_rng(seed)
     problem = made.problem
-    at = Point(0.5 * rng.standard_normal(problem.shaft), 0.5 * rng.standard_normal((problem.slots, problem.width)))
+    at = Point(
+        0.5 * rng.standard_normal(problem.shared_size), 0.5 * rng.standard_normal((problem.slots, problem.width))
+    )
     at.phi[:, problem.prompts.size :] *= 0.3  # farther out, digits of the log-likelihood of votes are lost
     return at
 
 
-def along(made: Design, seed: int) -> Point:
+def along(made: FitDesign, seed: int) -> Point:
     """A direction that moves all parameters."""
     there = somewhere(made, seed)
     return Point(there.z / 5.0, there.phi / 5.0)
@@ -49,10 +51,10 @@ def along(made: Design, seed: int) -> Point:
 def test_the_gradient_through_the_layer_is_the_finite_difference(form: Form) -> None:
     made, step = made_with_tiers(form), 1e-5
     cells, log_sd, at = CellEvaluator(made.problem, made.effects), made.effects.start(), somewhere(made)
-    gradient = cells.ask(at, log_sd, None).gradient
+    gradient = cells.evaluate(at, log_sd, None).gradient
     for seed in range(1, 6):
         way = along(made, seed)
-        up, down = (cells.ask(at.moved(way, sign * step), log_sd, None).log_posterior for sign in (1, -1))
+        up, down = (cells.evaluate(at.moved(way, sign * step), log_sd, None).log_posterior for sign in (1, -1))
         slope = gradient.z @ way.z + (gradient.phi * way.phi).sum()
         assert slope == pytest.approx((up - down) / (2.0 * step), rel=1e-6)
 
@@ -61,13 +63,13 @@ def test_the_gradient_through_the_layer_is_the_finite_difference(form: Form) -> 
 def test_each_tier_of_each_prompt_has_its_own_derivative(form: Form) -> None:
     made, step = made_with_tiers(form), 1e-5
     cells, log_sd, at = CellEvaluator(made.problem, made.effects), made.effects.start(), somewhere(made)
-    gradient = cells.ask(at, log_sd, None).gradient
+    gradient = cells.evaluate(at, log_sd, None).gradient
     assert made.problem.width > 3
     for p in range(made.problem.width):
         phi = np.zeros_like(at.phi)
         phi[2, p] = 1.0
         way = Point(np.zeros_like(at.z), phi)
-        up, down = (cells.ask(at.moved(way, sign * step), log_sd, None).log_posterior for sign in (1, -1))
+        up, down = (cells.evaluate(at.moved(way, sign * step), log_sd, None).log_posterior for sign in (1, -1))
         assert gradient.phi[2, p] == pytest.approx((up - down) / (2.0 * step), rel=1e-5, abs=1e-7)
 
 
@@ -76,17 +78,19 @@ def test_the_observed_information_through_the_layer_is_the_fall_of_the_gradient(
     made, step = made_with_tiers(form), 1e-5
     problem, prior = made.problem, made.effects.precision(made.effects.start())
     cells, log_sd, at = CellEvaluator(problem, made.effects), made.effects.start(), somewhere(made)
-    seen = observed_information(problem, cells.ask(at, log_sd, None, observed=True))
+    seen = observed_information(problem, cells.evaluate(at, log_sd, None, observed=True))
     assert problem.prompts.first_gap == 4  # the log discrimination, and the effects of three tiers
     for p in range(problem.prompts.first_gap):  # the common log gaps stay where they are
         way = Point(np.zeros_like(at.z), np.zeros_like(at.phi))
         way.phi[:, p] = 1.0
-        up, down = (cells.ask(at.moved(way, sign * step), log_sd, None).gradient for sign in (1, -1))
+        up, down = (cells.evaluate(at.moved(way, sign * step), log_sd, None).gradient for sign in (1, -1))
         fall = -(up.phi - down.phi) / (2.0 * step)
         own = slot_blocks(problem, seen, prior)[:, :, p]
         assert np.allclose(own, fall, rtol=1e-5, atol=1e-5 * np.abs(prior.phi).max() / 1e6 + 1e-5)
         of_shaft = -(up.z - down.z) / (2.0 * step)
-        assert np.allclose(problem.on_shaft(seen.cross[:, p])[: made.abilities], of_shaft[: made.abilities], atol=1e-5)
+        assert np.allclose(
+            problem.shared_sums(seen.cross[:, p])[: made.abilities], of_shaft[: made.abilities], atol=1e-5
+        )
 
 
 @FORMS
@@ -95,13 +99,13 @@ def test_steps_divide_by_the_observed_information(form: Form, tiers: np.ndarray 
     """Every prompt has enough votes to have a clear curvature of its own."""
     made = design(everything(5, 20, seed=9), "board", form, Priors(learn=False, reply_sd=0.0), tiers)
     with CellEvaluator(made.problem, made.effects) as cells:
-        found = solve(cells, *climb(cells, made.origin), None)
+        found = solve(cells, *find_joint_mode(cells, made.origin), None)
         point, log_sd = found.state.point, found.state.log_sd
-        told = cells.ask(point, log_sd, None, observed=True)
-        by = curved(cells, found.state, found.at_mean, None, told, learn=False)
+        told = cells.evaluate(point, log_sd, None, observed=True)
+        by = curvature_at(cells, found.state, found.at_mean, None, told, learn=False)
         assert by is not None
-        expected = cells.arrow(observed_information(made.problem, told), made.effects.precision(log_sd))
-    assert np.allclose(by.arrow.covariance(), expected.covariance(), rtol=1e-9, atol=0.0)
+        expected = cells.factor(observed_information(made.problem, told), made.effects.precision(log_sd))
+    assert np.allclose(by.factors.covariance(), expected.covariance(), rtol=1e-9, atol=0.0)
 
 
 def test_parts_see_the_covariance_of_what_they_are_made_of() -> None:
@@ -112,14 +116,14 @@ def test_parts_see_the_covariance_of_what_they_are_made_of() -> None:
     root = rng.standard_normal((slots_of_all, wide, wide))
     cover = root @ root.swapaxes(1, 2)
     slots = slice(2, 5)
-    with_shaft, own = parts.covariances(slots, root[slots], cover[slots])
+    with_shared, own = parts.covariances(slots, root[slots], cover[slots])
     of = parts.of(slots)
     slot = np.repeat(np.arange(slots_of_all), np.diff(parts.first))
     for k, part in enumerate(range(parts_of_all)[of]):
         down = np.zeros((2, wide))
         down[0, 0], down[0, 1 : 1 + parts.tiers], down[1, -1] = 1.0, parts.share[part], 1.0
         assert np.allclose(own[k], down @ cover[slot[part]] @ down.T)
-        assert np.allclose(with_shaft[k], down @ root[slot[part]])
+        assert np.allclose(with_shared[k], down @ root[slot[part]])
     phi, narrow = rng.standard_normal((slots_of_all, wide)), rng.standard_normal((parts_of_all, 2))
     assert (parts.phi(phi) * narrow).sum() == pytest.approx((phi * parts.gradient(narrow)).sum())
 
