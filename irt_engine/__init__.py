@@ -1,4 +1,4 @@
-"""Pure statistics of pairwise human judgments: item response models, their posterior, information, simulation."""
+"""Statistics of pairwise human judgments: item response models, their posterior, information and simulation."""
 
 from .errors import DidNotConverge, EngineError, EngineWarning, InvalidResponses, NotIdentified
 from .fitting.everyday import FitResult, fit, fit_with_warm_start

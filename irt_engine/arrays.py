@@ -1,4 +1,4 @@
-"""The array types of the engine's signatures; what makes numbers of what is given, and arrays safe to share."""
+"""Array types, and conversions and checks of arrays."""
 
 from __future__ import annotations
 

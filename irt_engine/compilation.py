@@ -1,7 +1,7 @@
-"""The one way this package compiles: numba, ahead of the first call only once per machine (the cache is kept).
+"""Compilation by numba, once per machine, with a cache.
 
-Compiled functions release the interpreter's lock, so that chunks of prompts may run on several threads; each chunk
-writes to rows of its own and sums are taken in a fixed order, so the number of threads changes no digit.
+Compiled functions release the interpreter's lock, so that chunks of prompts may run on several threads. Each chunk
+writes to its own rows, and sums have a fixed order. The number of threads therefore has no influence on the result.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What can go wrong in the engine: one small tree, each leaf with a code for programs and a hint for people."""
+"""Errors of the engine, each with a code for programs and a hint for people."""
 
 from __future__ import annotations
 

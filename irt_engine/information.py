@@ -1,12 +1,12 @@
-"""How much one more judgment is expected to teach, under the posterior of the ability difference and of the prompt.
+"""Expected information of one more judgment, under the posterior of the ability difference and of the prompt.
 
-Notation: E edges b_c make E + 1 categories (net ratings 6, votes 2); x_c = alpha (theta - b_c) + e, F_c = sigma(x_c),
-f_c = F_c (1 - F_c); P_k the category's probability as in `grm`. Samejima (1969): category information I_k = -d^2 log
-P_k / dtheta^2, item information I = sum_k P_k I_k = sum_k (dP_k / dtheta)^2 / P_k. In the graded model I_k = alpha^2
-(f_{k-1} + f_k), with f = 0 beyond the outermost edges: never negative. Information is in 1 / theta^2.
+Notation: E edges b_c make E + 1 categories (net ratings 6, votes 2). x_c = alpha (theta - b_c) + e, F_c = sigma(x_c),
+f_c = F_c (1 - F_c), and P_k is the category's probability as in `graded_response`. Samejima (1969): category
+information I_k = -d^2 log P_k / dtheta^2, item information I = sum_k P_k I_k = sum_k (dP_k / dtheta)^2 / P_k. In the
+graded model I_k = alpha^2 (f_{k-1} + f_k), with f = 0 beyond the outermost edges. Information is in 1 / theta^2.
 
-Expectations over theta, log alpha and the cell effect e are taken by Gauss-Hermite quadrature, not at the means: a
-difference that is not known yet may lie where the prompt says nothing. Thresholds stand at their means.
+Expectations over theta, log alpha and the cell effect e are taken by Gauss-Hermite quadrature. Thresholds have their
+posterior means.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Gauss-Hermite quadrature over a standard normal variable (Abramowitz & Stegun 1964, 25.4.46)."""
+"""Gauss-Hermite quadrature over a standard normal variable (Abramowitz and Stegun 1964, 25.4.46)."""
 
 from __future__ import annotations
 

@@ -1,14 +1,14 @@
-"""Draw votes from known parameters: for tests, for power, and for the closed loop. Every draw has its own seed.
+"""Simulation of votes from known parameters. Every draw has a seed.
 
-What is drawn is what `fit` assumes. A vote or net rating on chatbots (a, b) and prompt j has the edges
+The model is that of `fit`. A vote or net rating on chatbots (a, b) and prompt j has the edges
 
     x_c = r (alpha theta + e) - alpha b_jc,   P(category > c) = sigma(x_c),
     theta = s_b - s_a + u_bj - u_aj + pair_ab + side (+1 if b was shown first, -1 if a was),
-    log alpha = log alpha_j + (eps_j,tier(a) + eps_j,tier(b)) / 2,
+    log alpha = log alpha_j + (eps_j,tier(a) + eps_j,tier(b)) / 2.
 
-where e ~ N(0, cell_sd^2) belongs to the cell and is shared by its votes (form vote), and r is the reliability of
-whoever votes: at r = 1 the model of `fit`, at r = 0 somebody who ties as often as others do between equals, and
-otherwise guesses.
+The cell effect e ~ N(0, cell_sd^2) is common to the votes of a cell (form vote). r is the reliability of the annotator.
+r = 1 is the model of `fit`. With r = 0 an annotator ties as often as others do between equal chatbots, and guesses
+otherwise.
 """
 
 from __future__ import annotations

@@ -1,20 +1,20 @@
-"""How reliable each annotator is, fitted together with the board: careless votes count for less.
+"""Reliability of annotators, estimated together with the board: careless votes have less weight.
 
-A vote of annotator a is careless with probability c_a: then it is drawn from the table's own verdict shares pi, as if
-nobody had looked; otherwise it follows the model (form `vote`). c_a ~ Beta(m k, (1 - m) k), m and k learned from all
-annotators. A mixture in the manner of Dawid & Skene (1979) and Hovy et al. (2013, MACE), with the item response model
-in the place of a true label.
+A vote of annotator a is careless with probability c_a. Then it is drawn from the table's shares pi of outcomes;
+otherwise it follows the model (form `vote`). c_a ~ Beta(m k, (1 - m) k), with m and k estimated from all annotators. It
+is a mixture in the manner of Dawid and Skene (1979, Applied Statistics 28, 20-28) and Hovy et al. (2013, MACE), with
+the item response model in place of a true label.
 
-Fitted by EM around the everyday fit. Given the model's chances p of each vote (the cell's effect under what the cell's
-other votes say), c_a is integrated on a grid, and each vote is careful with probability r. Given r, a cell with one
-vote has weight r, which is EM exactly; a cell with several has sums of r for counts, the variational form, in which its
-effect and r are independent. Rounds are mixed until no r moves.
+An EM algorithm is wrapped around the everyday fit. Given the model's probabilities p of each vote, c_a is integrated on
+a grid, and each vote is careful with probability r. Given r, a cell with one vote has weight r, which is exact EM. A
+cell with several votes has sums of r for counts, the variational form, in which its effect and r are independent.
 
-The fit under weights r knows too much: it takes r for known. What a vote tells about theta under the mixture is
+The fit with weights r treats r as known. The information of a vote about theta under the mixture is
 
-    sum_k ((1 - c) p_k')^2 / ((1 - c) p_k + c pi_k),   a share of sum_k p_k'^2 / p_k,
+    sum_k ((1 - c) p_k')^2 / ((1 - c) p_k + c pi_k),   a share of sum_k p_k'^2 / p_k.
 
-and the covariance is that of votes counted by this share (Louis 1982). That c_a is not known either is left out.
+The covariance is that of votes counted by this share (Louis 1982, Journal of the Royal Statistical Society B 44,
+226-233). The uncertainty of c_a is not included.
 """
 
 from __future__ import annotations

@@ -1,21 +1,19 @@
-"""Prompts that say the same thing: which, and one item in their place.
+"""Redundant prompts: prompts whose votes correlate beyond ability and chance, and their merging.
 
-Notation: x_cj is the mean vote of comparison c on prompt j, oriented from the lower to the higher chatbot; m_c its mean
-over prompts. The paper's filter is the correlation r_jk of x_cj and x_ck over comparisons, > 0.6 (Sedoc & Ungar 2020,
-section 4.2). Two things make r large without any redundancy, and neither may group prompts:
+Notation: x_cj is the mean vote of comparison c on prompt j, oriented from the lower to the higher chatbot; m_c is its
+mean over prompts. Sedoc and Ungar (2020, section 4.2) filter by the correlation r_jk of x_cj and x_ck over comparisons,
+> 0.6. Two other causes of a large r must not group prompts:
 
-- ability: where one chatbot is better, every prompt says so. So what is tested is what is left of x_cj after the
-  comparison's mean tells of it is taken out, e_cj = x_cj - beta_j m_c - gamma_j m_c^3 (as Yen's Q3 tests local
-  dependence, Yen 1984; with a curve per prompt, because prompts differ in discrimination).
-- chance: J prompts make J (J - 1) / 2 pairs. So sum_c e_cj e_ck must be larger than independent prompts make it
-  (one-sided), with Benjamini and Hochberg's (1995) bound on the share of false pairs among all pairs with the overlap.
-  Votes inside a comparison share its replies, and comparisons with a chatbot in common share that one's: a few replies
-  that happen to be alike on two prompts show in many terms. So the variance of the sum is that of random signs,
-  sum_c e_cj^2 e_ck^2, and rho_j rho_k for every two comparisons with a chatbot in common, where rho_j is the mean of
-  e_cj e_dj over such c and d, both toward the common chatbot, 0 at least.
+- Ability: if one chatbot is better, it is better on every prompt. The test therefore uses the residual
+  e_cj = x_cj - beta_j m_c - gamma_j m_c^3, as Yen's Q3 tests local dependence (Yen 1984, Applied Psychological
+  Measurement 8, 125-145), with a curve per prompt.
+- Chance: J prompts make J (J - 1) / 2 pairs. The test of sum_c e_cj e_ck > 0 is one-sided, with the false discovery
+  rate of Benjamini and Hochberg (1995) over all pairs with sufficient overlap. Votes on the same replies are dependent.
+  The variance of the sum is therefore that of random signs, sum_c e_cj^2 e_ck^2, plus rho_j rho_k for every two
+  comparisons with a chatbot in common. rho_j is the mean of e_cj e_dj over such c and d, at least 0.
 
-Correlations are about 0, not about the prompt's mean: which chatbot of a pair is called A is arbitrary, and a
-correlation about 0 is Pearson's over both orientations of every comparison.
+Correlations are about 0, because the orientation of a pair is arbitrary: a correlation about 0 is Pearson's over both
+orientations of every comparison.
 """
 
 from __future__ import annotations

@@ -1,12 +1,10 @@
-"""Do the annotators agree, and which of them do not: Fleiss' kappa, Krippendorff's alpha, statistics, screening.
+"""Screening of annotators: whose votes to keep, and whose to exclude.
 
-Notation: a cell is one (comparison, prompt); an opinion is what one annotator thinks of one cell, the mean of their
-votes there (most often one), oriented from the lower to the higher chatbot, in [-1, 1]. Votes of unknown annotators
-(-1) are opinions of their own.
+Notation: a cell is one comparison on one prompt. An opinion is the mean of one annotator's votes on a cell, oriented
+from the lower to the higher chatbot, in [-1, 1]. Anonymous votes (-1) are opinions of their own.
 
-Which chatbot of a pair is called A is arbitrary, and annotators do not know who is who. Everything here is therefore
-the same whichever way round a comparison is written: correlations are about 0 (Pearson's over both orientations),
-and the chance agreement of kappa and alpha gives A and B the same share. Undefined values are None, never NaN.
+The orientation of a pair is arbitrary. Correlations are therefore about 0 (Pearson's over both orientations). Undefined
+values are None, never NaN.
 """
 
 from __future__ import annotations

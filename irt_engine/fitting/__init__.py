@@ -1,4 +1,4 @@
-"""The everyday fit: a Gaussian variational approximation with learned scales. Compiled code loads at the first fit."""
+"""The everyday fit: a Gaussian variational approximation with estimated scales. numba loads at the first fit."""
 
 from .everyday import MAX_ABILITIES, MOST_TIERS, FitResult, Form, Model, fit, fit_with_warm_start
 

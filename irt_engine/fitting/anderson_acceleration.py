@@ -1,8 +1,9 @@
-"""Fixed points of long vectors: damped rounds far away, mixed ones near (Anderson 1965; Walker & Ni 2011).
+"""Anderson acceleration of fixed-point iterations of long vectors.
 
-A mixed round starts where a straight line through the last few rounds would have ended. It is a secant method: near the
-end it converges about as fast as Newton's would on the few directions in which plain rounds are slow. Some numbers are
-*carried*: they are mixed like the others, which alone say how.
+Far from the fixed point, a share of each move is taken. Near it, the next iteration starts where a linear combination
+of the last iterations would have ended. This is a secant method (Anderson 1965, Journal of the ACM 12, 547-560; Walker
+and Ni 2011, SIAM Journal on Numerical Analysis 49, 1715-1735). Some numbers are *carried*: they are mixed with the same
+weights, but do not influence them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The comparisons of a table by name."""
+"""Names of the comparisons of a table."""
 
 from __future__ import annotations
 

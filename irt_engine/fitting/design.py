@@ -1,7 +1,7 @@
-"""From a table and a model to a problem: which columns the shaft has, which effects share a scale.
+"""Design of a fit: the columns of the shared parameters, and the groups of effects with a common scale.
 
-Columns of the shaft: abilities (board: of chatbots; pair: one theta a comparison), the pairs' own effects (board), the
-side effect where an order is known, the common log gaps.
+The shared parameters are the abilities (one per chatbot, or one theta per comparison with model pair), the pair effects
+(board), the side effect if an order is known, and the common log gaps.
 """
 
 from __future__ import annotations

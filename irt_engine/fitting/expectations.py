@@ -1,4 +1,4 @@
-"""What the cells say under the Gaussian approximation: expected gradient and information, by sigma points."""
+"""Expected gradient and information of the cells under the Gaussian approximation, by sigma points."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Posterior of a solved fit: names, units and standard errors of what the iterations found."""
+"""Posterior of a solved fit: names, units and standard errors."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Toward the joint mode, where a fit begins: Fisher scoring, its steps halved where they go too far.
+"""Joint mode of all parameters, near which a fit starts: Fisher scoring with halved steps.
 
-The expected information is positive definite everywhere, so every step goes uphill. The scales stay as given: they
-cannot be learned around a joint mode.
+The expected information is positive definite everywhere, so that every step goes uphill. The scales keep their given
+values, because they cannot be estimated at a joint mode.
 """
 
 from __future__ import annotations

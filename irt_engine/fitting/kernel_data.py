@@ -1,8 +1,8 @@
-"""What the kernels of the everyday fit take and fill: plain tuples of arrays, the same for both kinds of kernels.
+"""Arguments and results of the kernels: plain tuples of arrays, the same for both kinds of kernels.
 
-Notation (`models.graded_response` has the model): a slot's parameters are phi = (log alpha, [location], log gaps), P in
-all; edge c of a cell is x_c = alpha (theta - b_c), E in all; q is the Gaussian approximation. Its expectations are
-means over Q sigma points, which are laid out with phi first and theta last.
+Notation (see `models.graded_response`): a slot's P parameters are phi = (log alpha, [location], log gaps). Edge c of a
+cell is x_c = alpha (theta - b_c), c = 0..E - 1. q is the Gaussian approximation. Its expectations are means over Q
+sigma points, with phi first and theta last.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What both kinds of kernels of the everyday fit do."""
+"""Protocol of the kernels of the everyday fit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The two kinds of kernels of the everyday fit: numpy ones, which need no compilation, and compiled ones."""
+"""Choice of the kernels of the everyday fit: numpy kernels, which need no compilation, or compiled ones."""
 
 from __future__ import annotations
 

@@ -1,14 +1,12 @@
-"""The curvature that a step divides by, once the average is near: the observed information.
+"""Observed information, by which Newton steps are divided near the fixed point.
 
-The expected information, which q rests on, differs from it by the luck of every prompt's votes: measured, steps with it
-end between half too short and half too long, and a round gains a factor of 3; with the observed one a factor of 5 to 6.
-Where few votes leave a slot's observed block without a clear curvature of its own, its expected one stands in.
+The expected information of q differs from it by the randomness of each prompt's votes. Steps with the expected
+information are up to half too short or too long: an iteration reduces the error by a factor of 3, and with the observed
+information by 5 to 6. If a slot with few votes has no positive definite observed block, its expected block is used.
 
-It is taken at the mean. Where replies have effects it is not: those of a slot lean against its discrimination together,
-and while they are not yet where they belong, the observed curvature along that direction leads astray. A first fit
-there has the expected information; a refit, which begins close by, has its average under q with the bends of the
-likelihood (a score times a second derivative): with wide effects of replies, the common scale of abilities and effects
-is held nearly twice as firmly as q's own precision has it, and steps that did not know it went too far, to and fro.
+Without reply effects it is taken at the mean. With them, a first fit uses the expected information, because far from
+the solution the observed curvature along discriminations and replies is misleading. A fit from a warm start uses the
+expectation under q, with the second derivatives of the edges (a score times a second derivative).
 """
 
 from __future__ import annotations

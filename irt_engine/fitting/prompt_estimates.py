@@ -1,6 +1,6 @@
-"""The prompts' parameters of a fit and their SEs, by the delta method from the Gaussian of their logarithms.
+"""Estimates of the prompts' parameters and their standard errors, by the delta method from normal logarithms.
 
-A prompt of the shared slot stands for any prompt: the SDs of all prompts are its SEs.
+A prompt of the pooled slot has the parameters of a typical prompt. The SDs over all prompts are its standard errors.
 """
 
 from __future__ import annotations

@@ -1,15 +1,16 @@
 """Expected gradient and information of the cells in numpy: the readable reference for the compiled kernels.
 
-The log-likelihood of a cell depends on its parameters through its edges x_c = alpha (theta - b_c) alone. With its
-scores s_c = dl / dx_c and the tridiagonal information T of its edges, the chain rule gives
+The log likelihood of a cell depends on its parameters through its edges x_c = alpha (theta - b_c) alone. With the
+scores s_c = dl / dx_c and the tridiagonal information T of the edges, the chain rule gives
 
     dx_c / dtheta = alpha,   dx_c / dlog alpha = x_c,   dx_c / dlocation = -alpha,
     dx_c / dgap_g = -alpha e^gap_g spread_cg,
-    gradient = J' s,   information = J' T J   with J the rows of these derivatives
+    gradient = J' s,   information = J' T J   with J the rows of these derivatives.
 
-(Fisher scoring for ordered categories: Samejima 1969; McCullagh 1980). Under q every term is the mean over the sigma
-points (Opper & Archambeau 2009, equations 7 and 8, with the Gauss-Newton form of the second). `vote_terms` and
-`net_terms` have the edges' scores and information.
+This is Fisher scoring for ordered categories (McCullagh 1980, Journal of the Royal Statistical Society B 42, 109-142).
+Under q, every term is the mean over the sigma points: the fixed point of the variational Gaussian approximation (Opper
+and Archambeau 2009, Neural Computation 21, 786-792), with the Gauss-Newton form of the second derivative. `vote_terms`
+and `net_terms` compute the scores and information of the edges.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Blocks of the precision and their elimination in numpy: the readable reference for the compiled loops.
+"""Blocks of the precision and their elimination in numpy: the readable reference for the compiled kernels.
 
-Notation as in `schur_complement`: A the block of the shared parameters z, D_j a slot's, C_j between them. For cell i of
-slot j, theta_i = x_i' z + ..., with x_i the row of the design that `col` and `coef` hold. So
+Notation as in `schur_complement`: A is the block of the shared parameters z, D_j the block of slot j, and C_j the block
+between them. For cell i of slot j, theta_i = x_i' z + ..., with x_i the row of the design in `col` and `coef`. Then
 
-    A = sum_i i_theta_i x_i x_i',   C_j = sum_i cross_i x_i',
+    A = sum_i i_theta_i x_i x_i',   C_j = sum_i cross_i x_i'.
 
-and the common log gaps, which are part of z and of every slot's gaps, have the slots' own information about gaps.
+The common log gaps belong to z and to every slot's total gaps; they have the slots' own information about gaps.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The kernels of the everyday fit in numpy: all that `kernels.Kernels` names."""
+"""Kernels of the everyday fit in numpy, as `kernel_protocol.Kernels` describes them."""
 
 from .reference import expected_terms
 from .reference_elimination import (

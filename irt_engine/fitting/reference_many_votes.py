@@ -1,7 +1,7 @@
-"""Scores and information of the edges of many votes in a cell: the quadrature goes where the votes put the cell effect.
+"""Scores and information of the edges of cells with many votes, by adaptive quadrature.
 
-From `ADAPTIVE_FROM` votes on the nodes are centred on the mode of the cell effect given its votes, and as wide as the
-curvature there (adaptive quadrature: Liu & Pierce 1994). All chances are kept as logarithms.
+From `ADAPTIVE_FROM` votes on, the nodes are centred on the mode of the cell effect given its votes, with the width of
+the curvature there (Liu and Pierce 1994, Biometrika 81, 624-629). All probabilities are logarithms.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Scores and information of the edges of net ratings: the graded response model (Samejima 1969).
 
-With F_c = sigma(x_c), category k has P_k = F_{k-1} - F_k, where F_{-1} = 1 and F_E = 0. Written with the odds
-o_c = 1 / (e^gap - 1) of the gap between edges c - 1 and c, everything stays finite where P_k and dP_k both underflow:
+With F_c = sigma(x_c), category k has P_k = F_{k-1} - F_k, where F_{-1} = 1 and F_E = 0. Let o_c = 1 / (e^gap - 1) for
+the gap between edges c - 1 and c. Then everything stays finite where P_k and dP_k both underflow:
 
     dlog P_{c+1} / dx_c = 1 - F_c + o_{c+1},   dlog P_c / dx_c = -(F_c + o_c).
 """

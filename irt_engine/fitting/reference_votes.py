@@ -1,15 +1,16 @@
-"""Scores and information of the edges of votes that share a cell effect.
+"""Scores and information of the edges of votes with a common cell effect.
 
-A vote on a cell with effect e ~ N(0, sd^2) is the graded response model with two edges: with F_c = sigma(x_c + e), it
-is lost with 1 - F_0, tied with F_0 - F_1 and won with F_1. Votes of a cell are independent given e, which is integrated
-out by Gauss-Hermite quadrature (Bock & Aitkin 1981). Of a prompt that was met once, the discrimination is integrated
-out, too: there x is times each of several slopes.
+A vote on a cell with effect e ~ N(0, sd^2) follows the graded response model with two edges. With F_c = sigma(x_c + e),
+it is lost with probability 1 - F_0, tied with F_0 - F_1 and won with F_1. Votes of a cell are independent given e,
+which is integrated out by Gauss-Hermite quadrature (Bock and Aitkin 1981, Psychometrika 46, 443-459). In the pooled
+slot the discrimination is integrated out, too: x is multiplied by several slopes.
 
     P = sum over nodes of w p,   p = (1 - F_0)^a (F_0 - F_1)^t F_1^b,   dP / dx_c = sum of w p g_c,
     g_0 = slope (t (1 - F_0 + o) - a F_0),   g_1 = slope (b (1 - F_1) - t (F_1 + o)),   o = 1 / (e^gap - 1)
 
-The expected information of up to `MOST_FEW` votes is Fisher's, summed over all outcomes. That of more votes is the one
-of normal observations with information I each cell, I - I 1 1' I / (1 / sd^2 + 1' I 1) (Harville 1977, section 3).
+The expected information of up to `MOST_FEW` votes is a sum over all outcomes. For more votes it is that of normal
+observations with information I and the common effect e. By the Sherman-Morrison formula it is (I^-1 + sd^2 1 1')^-1 = I
+- I 1 1' I / (1 / sd^2 + 1' I 1).
 """
 
 from __future__ import annotations

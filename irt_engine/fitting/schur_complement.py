@@ -1,16 +1,17 @@
-"""The factors: prompts are independent of each other given the shared, so a fit eliminates them one by one.
+"""Schur complement: slots are independent given the shared parameters, so that a fit eliminates them one by one.
 
-Notation: z (S,) is the shared: abilities, pair effects, a side effect if there is one, G common log gaps; phi (J, W) is
-the slots' own, one row a slot: the prompt's P parameters and, behind them, the effects of R replies (`replies`), if
-there are any. For cell i, theta_i = sum_k coef[i, k] z[col[i, k]] + the difference of its two replies' effects. With A
-the shaft's block of the precision, D_j a slot's and C_j (W, S) the cross block, the Schur complement
+Notation: z (S,) are the shared parameters: abilities, pair effects, a side effect if there is one, and G common log
+gaps. phi (J, W) are the slots' own parameters: in each row the P parameters of the prompt, followed by the effects of R
+replies, if there are any. For cell i, theta_i = sum_k coef[i, k] z[col[i, k]] + the difference of its two reply
+effects. A is the block of z in the precision, D_j that of slot j, and C_j (W, S) the block between them. The Schur
+complement
 
     H = A - sum_j C_j' D_j^-1 C_j
 
-costs O(cells) + J W T^2, T the columns of the shaft that a slot's cells touch, and H^-1 is the marginal covariance of
-z under the Gaussian with that precision. With D_j = L_j L_j', everything is asked of L_j^-1 and L_j^-1 C_j. Where slots
-touch most of the shared (`FitProblem.dense`) the latter are kept whole, and all slots are one matrix product.
-Work goes through the slots in chunks, so that memory stays near O(cells + J W^2) + one chunk.
+takes O(cells) + J W T^2 operations, with T the number of shared parameters that a slot's cells touch. H^-1 is the
+marginal covariance of z. With D_j = L_j L_j', all results follow from L_j^-1 and L_j^-1 C_j. If slots touch most of the
+shared parameters (`FitProblem.dense`), L_j^-1 C_j is stored, and all slots are one matrix product. Otherwise slots are
+processed in chunks, so that memory stays near O(cells + J W^2).
 """
 
 from __future__ import annotations

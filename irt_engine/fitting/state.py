@@ -1,4 +1,4 @@
-"""Where a fit stands between two iterations, and where it ends."""
+"""State of a fit between two iterations, and its solution."""
 
 from __future__ import annotations
 

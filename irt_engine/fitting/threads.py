@@ -1,4 +1,4 @@
-"""How many threads a fit takes, and how many linear algebra takes while the chunks of a fit are the parallel work."""
+"""Number of threads of a fit, and of BLAS during a fit."""
 
 from __future__ import annotations
 

@@ -1,25 +1,10 @@
-"""The variances that the scales of a board with effects of replies are learned from.
+"""Variances of effects, from which the scales of a board with reply effects are estimated.
 
-A group of effects x ~ N(0, s^2) has, at the true s and averaged over data, sum m^2 + v = n s^2: there the score of
-log s (`scales`) is 0. That asks more of m and v than SEs of abilities do. Most replies are met once or twice, and leave
-their effects, and with them every cell's theta, wide. The scores were measured on 27 kinds of boards drawn from known
-SDs (tests/benchmarks/scale_scores), in shares of what the votes determine; 0 is right:
+docs/variance-estimation.md derives the corrections and lists their assumptions. In short, variances of effects are a
+weighted mean of those at the mean and those under q. The information I about a log discrimination is replaced by I^2 /
+(I + loss), with
 
-- Effects: under q the variances are too small, by .05 to .38. At the mean they are right where little is known of an
-  effect, and too large, by up to .23, where more is. Between the two, with the square of what the votes leave open of
-  an effect as the weight of the second, the scores of replies are off by .03. Beyond the true SD those at the mean do
-  harm: where effects are wide, means lie where a verdict is beyond doubt and tells nothing, the score rises with the SD
-  and has no end. So the weight falls as effects become wider (`Effects.variance_weight`); at the truth scores stay .03 off.
-- Log discriminations: too small under both, by .1 to 3.8. What is wrong is not where the information is taken but that
-  it is the expected one. With d2x / dtheta dlog alpha = alpha, a cell's observed information has, off its diagonal,
-  alpha times the cell's score more. A score has mean 0 and the variance that is its information, so that eliminating
-  theta takes, on average,
-
-      loss = sum over the cells of i_theta var(theta | log alpha)
-
-  more from log alpha's information I: a cell whose theta is open cannot tell a sharp prompt from far replies. I^2 /
-  (I + loss) is I - loss to first order and stays positive, without which wide effects would ask for wider ones;
-  with it the scores are a third as far off, still on the side of too small an SD.
+    loss = sum over the cells of i_theta var(theta | log alpha).
 """
 
 from __future__ import annotations

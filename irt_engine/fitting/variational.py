@@ -1,19 +1,21 @@
-"""The fit itself: the Gaussian q that solves
+"""Variational Gaussian approximation of the posterior.
+
+The Gaussian q solves
 
     E_q[d log p / dx] = 0,   precision = E_q[expected information] + prior precision,
 
-the fixed point of Gaussian variational inference with the Gauss-Newton form of the curvature (Opper & Archambeau 2009),
-together with the scales of its effects (`scales`). A joint mode is overconfident: hundreds of prompt parameters are set
-to what suits the abilities best. Expectations are taken cell by cell over the marginal of (phi_j, theta), by a fixed
-set of sigma points, so the result is deterministic. Slots with many cells are no exception: what each leaves open is
-small beside its own errors, but hundreds of them lean the same way, and the common scale of the abilities is known
-better than any slot. Taken at their means, 20 prompts of 990 cells each gave errors of twice to three times the SEs.
+together with the scales of its effects (`models.effects`). It is the fixed point of Gaussian variational inference with
+the Gauss-Newton form of the curvature (Opper and Archambeau 2009, Neural Computation 21, 786-792).
 
-Information under q is not known before q is. A round asks the cells what they say at its mean, adds by how much they
-said more under the last q than at the mean of that (the *excess*, which changes little), and has its q: of that it asks
-the slope, by which the mean moves, and the next excess. Resting on what was said under the last q itself, information
-and means answered each other back and forth: 20 x 200 net ratings took 18 rounds instead of 13, and a million votes
-that begin where the last fit ended 13 instead of 9. What is left of it, and of the scales, is mixed (`mixing`).
+A joint mode would be overconfident, because hundreds of prompt parameters are fitted to the abilities. Expectations are
+taken cell by cell over the marginal of (phi_j, theta), with a fixed set of sigma points, so that the result is
+deterministic. Slots with many cells are averaged, too. Each of them has a small uncertainty, but their errors add up in
+the common scale of the abilities: at the means, 20 prompts of 990 cells gave errors of two to three times the SEs.
+
+The information under q is unknown before q. An iteration therefore takes the information at the mean, and adds the
+*excess*: the difference between the information under the last q and at its mean, which changes little. With the
+information under the last q instead, information and means oscillate, and a fit takes a third more iterations. Anderson
+acceleration mixes the iterations.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Have Markov chains converged? Rank-normalised split r-hat, and effective sample sizes of the bulk and of the tails.
+"""Convergence diagnostics of Markov chains: rank-normalized split r-hat, and effective sample sizes.
 
-Vehtari, Gelman, Simpson, Carpenter & Buerkner 2021, "Rank-normalization, folding, and localization: an improved R-hat".
-Our own few lines, because the libraries' interfaces differ between the versions of Python that we support. Draws are
-(chains, draws, K) for K quantities; a quantity that does not move has r-hat infinity and effective size 0.
+The formulas are those of Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021, Bayesian Analysis 16, 667-718). They
+are implemented here, because the libraries' interfaces differ between the supported versions of Python. Draws have
+shape (chains, draws, K) for K quantities. A constant quantity has r-hat infinity and effective size 0.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""The PyMC model of a fit: its data, its parameters, and its compiled log density."""
+"""The PyMC model of a fit: its data, its parameters, and its compiled log density.
+
+Every normal effect is a standard normal times its SD (non-centred), so that chains do not stick near an SD of 0. A cell
+has two edges, log P = log sigma(x_left) + log sigma(-x_right) + log(1 - e^-(x_left - x_right)). The last term depends
+on the prompt alone, and is summed over cells beforehand.
+"""
 
 from __future__ import annotations
 

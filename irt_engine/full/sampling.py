@@ -1,14 +1,11 @@
-"""fit_full(table, model): the full Bayesian fit by Markov chains, the reference for the everyday fit (`fit`).
+"""Full Bayesian fit by Markov chains: the reference for the everyday fit.
 
-The same model, priors and arrays (`design`), nothing approximated: the pairs' effects are never left out, and the cell
-effect of votes is drawn and not integrated by quadrature. With `learn` an SD has the half-normal prior of the everyday
-fit (scale 2 x the given one), but is drawn with everything else instead of being set to its most probable value.
+Model, priors and arrays are those of the everyday fit (`design`), without approximation. Pair effects are never left
+out, and cell effects are sampled instead of integrated. With `learn` an SD has the half-normal prior of the everyday
+fit (scale 2 x the given one), and is sampled with everything else.
 
-PyMC writes the model down and differentiates it, nutpie's NUTS draws from it: on threads, so that it runs inside any
-worker. Both are imported here only, and only when a fit is asked for. Every normal effect is drawn as a standard normal
-times its SD, which is what keeps chains from sticking where an SD is near 0. For the likelihood a cell is two edges,
-log P = log sigma(x_left) + log sigma(-x_right) + log(1 - e^-(x_left - x_right)), and its last term depends on the
-prompt alone: it is summed over cells beforehand.
+PyMC describes and differentiates the model; nutpie's NUTS samples from it, on threads. Both are imported only for a
+fit.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The comparison graph: which chatbots are connected, and abilities centred within each connected part."""
+"""Comparison graph: its connected components, and abilities centred within each of them."""
 
 from __future__ import annotations
 

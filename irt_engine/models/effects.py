@@ -1,25 +1,21 @@
-"""Scales: the SDs of the normal effects, given or learned from the data themselves (empirical Bayes).
+"""Scales: the SDs of the normal effects, given or estimated from the data (empirical Bayes).
 
-A group of effects x_1..x_n ~ N(0, s^2) with posterior means m and variances v has the marginal likelihood's derivative
-by log s equal to sum m^2 / s^2 - gamma, where gamma = n - sum v / s^2 counts the effects that the data determine
-(MacKay 1992). Its root is iterated together with the fit. The prior of log s is normal around the given SD:
-what few votes say nothing about stays as given, an effect that is not there shrinks to about its standard error, and
-never to nothing, where the iteration would creep and the fit would be too sure.
+For a group of effects x_1..x_n ~ N(0, s^2) with posterior means m and variances v, the derivative of the log marginal
+likelihood by log s is sum m^2 / s^2 - gamma. Here gamma = n - sum v / s^2 is the number of well-determined effects
+(MacKay 1992, Neural Computation 4, 415-447). Its root is iterated together with the fit. The prior of log s is normal
+around the given SD. An SD without information keeps its given value, and the SD of an absent effect shrinks to about
+its standard error.
 
-The SDs of replies and cells are learned from those alone that were judged again, by two votes or more. Judged once, an
-effect cannot be told from what every vote leaves open. What a score says of its SD then rests on how well variances are
-approximated, and on the priors of abilities and gaps: boards without ties, on which replies had no effect, were led to
-the limit of their SD, in hundreds of rounds. At the true SD the score of any subset that its votes did not choose is 0
-on average, so that nothing but precision is lost; where nothing was judged again an SD stays as given. (Where a first
-vote decides whether there is a second one, as in tables in which only disagreement was looked at again, it is not 0.)
+The SDs of reply and cell effects are estimated only from replies and cells with two or more votes. A single vote does
+not distinguish such an effect from its own noise, and the score would depend on the quality of the approximated
+variances. At the true SD the expected score of any subset is 0 if the votes did not choose the subset. This is violated
+if first votes decide whether second ones follow.
 
-The SD of log discriminations is learned from how far they are apart: from their deviations from their own mean, of
-which n - 1 are free. The prior's mean, 0, is only where their unit is: votes that say little of abilities, or more than
-replies may have by their prior, move all of them one way, and an SD that was learned from that shift let go of it, and
-grew with it to its limit. Of coin tosses without ties, three boards in ten had no end in 2,000 rounds. Their limit is
-half as far as others': an SD of 1 is a factor of 7 either way, and beyond it the means hardly settle.
+The SD of log discriminations is estimated from the n - 1 deviations from their own mean, because a common shift only
+changes the unit. Its limit is half of that of other groups: an SD of 1 is a factor of 7 in both directions, and beyond
+it the means hardly converge.
 
-They must not be learned around a joint mode: there, discriminations and abilities chase each other to 0 and infinity.
+Scales cannot be estimated at a joint mode, where discriminations and abilities diverge to 0 and infinity.
 """
 
 from __future__ import annotations

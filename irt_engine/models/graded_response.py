@@ -1,10 +1,10 @@
-"""The graded response model: probabilities, log-likelihood, score and expected information.
+"""Graded response model: probabilities, log likelihood and item information.
 
-Notation: categories k = 0..6 stand for the net rating u = k - 3. Edge c = 0..5 is the threshold of u >= c - 2.
-x_c = alpha (theta - b_c) decreases in c;  F_c = P(u >= c - 2) = sigma(x_c);  f_c = F_c (1 - F_c);
-P_0 = 1 - F_0, P_k = F_{k-1} - F_k, P_6 = F_5.   (Samejima 1969; Sedoc & Ungar 2020, section 4.1)
+Notation: categories k = 0..6 are the net ratings u = k - 3. Edge c = 0..5 is the threshold of u >= c - 2. x_c = alpha
+(theta - b_c) decreases in c; F_c = P(u >= c - 2) = sigma(x_c); f_c = F_c (1 - F_c); P_0 = 1 - F_0, P_k = F_{k-1} - F_k,
+P_6 = F_5 (Samejima 1969; Sedoc and Ungar 2020, section 4.1).
 
-Everything is written in the ratios f_c / P_k, which stay finite where f_c and P_k both underflow.
+Formulas use the ratios f_c / P_k, which stay finite where f_c and P_k both underflow.
 """
 
 from __future__ import annotations

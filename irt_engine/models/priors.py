@@ -1,7 +1,7 @@
-"""Default priors, each with its reason. All are normal; SDs are in units of ability unless they say log or logit.
+"""Default priors and their reasons. All are normal; SDs are in units of ability unless they say log or logit.
 
-With `learn` the SDs of prompts, pairs, cells and the side effect are where learning begins and the middle of a weak
-prior (`scales`); without it they stand as given. Abilities and common gaps keep their wide priors either way.
+With `learn`, the SDs of prompts, pairs, cells and the side effect are the starts of their estimates and the centres of
+weak priors (`effects`). Without it they are fixed. Abilities and common gaps always have their wide priors.
 """
 
 from __future__ import annotations

@@ -1,12 +1,11 @@
-"""The replies of a board: what is particular to one chatbot's reply to one prompt, whoever is opposite.
+"""Reply effects: the quality of one chatbot's reply to one prompt, around the chatbot's ability.
 
-A reply is one text. Where it is better than its chatbot's replies usually are, it wins more often against all: two
-comparisons that share it are not two independent facts about its chatbot. With u_mj ~ N(0, reply_sd^2),
+Two comparisons with the same reply are not independent. With u_mj ~ N(0, reply_sd^2),
 
-    theta = s_B - s_A + (u_Bj - u_Aj) + the pair's own effect (+ side effect).
+    theta = s_B - s_A + (u_Bj - u_Aj) + the pair effect (+ the side effect).
 
-A slot has an effect for each of the chatbots that were met on its prompt, in columns behind the prompt's own parameters
-phi. Slots with fewer than the most have idle columns, about which no cell says anything.
+A slot has an effect for each chatbot on its prompt, in columns after the prompt's own parameters phi. Slots with fewer
+chatbots have unused columns, about which the cells contain no information.
 """
 
 from __future__ import annotations

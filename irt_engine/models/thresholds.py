@@ -1,8 +1,8 @@
-"""How a prompt's parameters become its six thresholds; ordered by construction, through log gaps.
+"""Thresholds of a prompt from its parameters; they are ordered by construction, through log gaps.
 
-Notation: phi (P,) = (log alpha, [effects of tiers, see `parts`], [location], log gaps); a prompt's log gaps are the
-common ones plus its own deviation, and everything in this file takes the sum. b_c = location + sum_k spread[c, k]
-exp(gap_k), c = 0..E - 1: six thresholds for a net rating, two for a vote.
+Notation: phi (P,) = (log alpha, [tier effects], [location], log gaps). A prompt's log gaps are the sum of the common
+ones and its own deviations; this module takes the sum. b_c = location + sum_k spread[c, k] exp(gap_k), c = 0..E - 1:
+six thresholds for a net rating, and two for a vote.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Discrimination by quality tier: a layer between the cells and the factors, which leaves both as they are.
+"""Discrimination by tier of ability: a layer between the cells and the slots.
 
 Notation: a prompt's log discrimination for a comparison of chatbots in tiers s and t is
 
-    log alpha_jst = log alpha_j + (eps_js + eps_jt) / 2,   eps_jt ~ N(0, tier_sd^2),
+    log alpha_jst = log alpha_j + (eps_js + eps_jt) / 2,   eps_jt ~ N(0, tier_sd^2).
 
-so a slot has P + T parameters (log alpha, eps_1..eps_T, [location], log gaps), while its cells still ask for P. A part
-is the cells of a slot whose chatbots stand in the same two tiers: it has P parameters phi_k = L_k phi_j, and the
-kernels take it for a slot. What they tell goes back by the transpose: gradients L' d, information L' I L.
+A slot has P + T parameters (log alpha, eps_1..eps_T, [location], log gaps), while its cells depend on P. A part is the
+set of cells of a slot with the same two tiers. It has P parameters phi_k = L_k phi_j, and the kernels treat it as a
+slot. The results return by the transpose: gradients L' d and information L' I L.
 """
 
 from __future__ import annotations

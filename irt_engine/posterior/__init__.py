@@ -1,4 +1,4 @@
-"""Posterior beliefs about a board and what follows from them: differences, ranks, predictions, sequential tests."""
+"""The posterior of a board: differences, ranks, predictions and sequential tests."""
 
 from .anchors import Anchored
 from .differences import Differences

@@ -1,8 +1,8 @@
-"""Anchored: a posterior as it is shown, with one chatbot or the mean at a stated value.
+"""Anchored abilities: a posterior with one chatbot, or the mean, at a stated value.
 
-Abilities are identified up to a shift in each group, and a posterior keeps them minus the mean of the group. An
-anchor moves what is shown, so that the scale stays where it was between refits; it is no estimate and has no
-uncertainty, so it changes no SE. How far apart two chatbots are, and how sure that is, is `Posterior.difference`.
+Abilities are identified up to a shift in each group, and a posterior stores them minus the group's mean. An anchor
+shifts what is shown, so that the scale is stable between refits. It is no estimate and changes no standard error. For
+the difference of two chatbots, see `Posterior.difference`.
 """
 
 from __future__ import annotations

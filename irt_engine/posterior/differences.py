@@ -1,10 +1,8 @@
-"""Who is above whom, for all pairs at once: differences, simultaneous intervals, ranks, classes.
+"""Differences of abilities of all pairs, and draws from their distribution.
 
-Notation: ability s ~ N(mean, Sigma), M chatbots in groups that are never set against each other; d_ab = s_b - s_a
-with SE_ab; z_ab = (d_ab - its mean) / SE_ab. Simultaneous statements rest on the distribution of max |z_ab| over all
-pairs of a group, which is what the studentised range of Tukey becomes when SEs differ and errors are correlated
-(Hothorn, Bretz & Westfall 2008, single-step). That distribution and the ranks' are taken from scrambled Sobol points
-with a fixed seed: the same posterior always gives the same answer.
+Notation: ability s ~ N(mean, Sigma) of M chatbots in groups without comparisons between them; d_ab = s_b - s_a with
+standard error SE_ab; z_ab = (d_ab - its mean) / SE_ab. Draws are scrambled Sobol points with a fixed seed, so that
+equal posteriors give equal results.
 """
 
 from __future__ import annotations

@@ -1,14 +1,13 @@
-"""Marginal logits: the unit in which a board does not depend on how much of its noise was given a name.
+"""Marginal logits: a unit of ability that does not depend on the estimated effects of cells and replies.
 
-A fit splits what one vote leaves open into the vote's own noise, what the votes of a cell share, and what the two
-replies are worth. Its abilities are in logits given the latter two, and the more it makes of these, the farther apart
-it puts the chatbots: the same verdicts, in another unit. Votes that meet few replies twice hardly tell the split. On
-oa_gpt4 the strongest chatbot stands at 2.0 by 1,500 votes on 20,000 items (SD of replies .6), and at 3.5 by all of them
-(2.1), with SEs that know nothing of it.
+A fit divides the noise of a vote into its own noise, the cell effect and the reply effects. Its abilities are in logits
+given these effects: the larger they are estimated, the farther apart are the abilities. Votes with few repeated replies
+hardly determine the division. In the data set oa_gpt4 the strongest chatbot has ability 2.0 with 1,500 votes on 20,000
+items (SD of replies .6), and 3.5 with all votes (SD 2.1). In marginal (population-averaged) logits both are 1.8.
 
-In marginal (population-averaged) logits both are 1.8. P(B) = E[sigma(x + e)] over e ~ N(0, v^2) is nearly that of
-x / sqrt(1 + c^2 v^2), c = 16 sqrt(3) / (15 pi) (Zeger, Liang & Albert 1988, Biometrics 44, 1049-1060): a difference of
-abilities is then the log odds of one vote on two replies that nobody has judged yet.
+P(B) = E[sigma(x + e)] over e ~ N(0, v^2) is approximately sigma(x / sqrt(1 + c^2 v^2)), with c = 16 sqrt(3) / (15 pi)
+(Zeger, Liang and Albert 1988, Biometrics 44, 1049-1060). A difference of abilities is then the log odds of one vote on
+two new replies.
 """
 
 from __future__ import annotations

@@ -1,13 +1,11 @@
-"""What the next vote will be: P(A better), P(tie), P(B better) under a posterior.
+"""Prediction of the next vote: P(A better), P(tie) and P(B better) under a posterior.
 
-Notation: theta ~ N(mean, se^2), positive: B better; x_c = alpha (theta - b_c) + e, where e ~ N(0, cell^2) is the
-effect that the votes of a cell share (form vote; none under net). Given the prompt, x_c + alpha b_c is normal with
-variance alpha^2 se^2 + cell^2, so one Gauss-Hermite rule integrates theta and the cell effect together. Prompts stand
-at their posterior means.
+Notation: theta ~ N(mean, se^2), positive if B is better; x_c = alpha (theta - b_c) + e, where e ~ N(0, cell^2) is the
+cell effect (form vote; none with form net). Given the prompt, x_c + alpha b_c is normal with variance alpha^2 se^2 +
+cell^2, so that one Gauss-Hermite rule integrates theta and e together. Prompts have their posterior means.
 
-The vote is of a cell that has none yet: what earlier votes of the same cell say about its effect is not used. What its
-replies have shown against others is; that they were better or worse than usual where their chatbots' abilities are not
-well known is taken for independent of these, so that the variance errs high.
+The vote is the first of its cell: earlier votes of the same cell do not count for its effect. Earlier votes on its
+replies count. Errors of replies and of abilities are taken as independent, so that the variance is rather too high.
 """
 
 from __future__ import annotations

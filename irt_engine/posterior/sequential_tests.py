@@ -1,29 +1,30 @@
-"""Who may be shown as different when a board is looked at after every batch: statements that hold at all looks.
+"""Sequential tests of the differences on a board, which hold however often the board is looked at.
 
-A 95 % interval that is looked at until it leaves 0 out is wrong far more often than once in twenty times, and the more
-so the more pairs there are to look at. Here every pair has a sequential p instead: if the two are equal, it is p or
-less at any look at all with probability p at most.
+A 95 % interval that is inspected until it excludes 0 is wrong far more often than once in twenty times. Each pair
+therefore has a sequential p value. If the two chatbots are equal, the probability that it ever falls to p is at most p.
 
-Notation: d = s_b - s_a with posterior mean m, SE v^(1/2) and z = m / SE, under the prior d ~ N(0, 1 / kappa). The votes
-alone say about d the score S = m / v and the information I = 1 / v - kappa. While votes come in, S - I d is a Brownian
-motion whose clock is I. There are two ways to look at it.
+Notation: d = s_b - s_a has posterior mean m, SE v^(1/2) and z = m / SE, under the prior d ~ N(0, 1 / kappa). The score
+of the votes alone is S = m / v, and their information is I = 1 / v - kappa. While votes come in, S - I d is a Brownian
+motion with clock I. There are two kinds of tests.
 
-K looks are planned: one after each batch, up to the budget. The p of z is P(max_k |W_k| / k^(1/2) >= |z|), W_k a sum of
-k standard normals, k = 1..K: group-sequential with one critical value for all looks, which tells large differences
-apart early (Pocock 1977), by the recursion of Armitage, McPherson and Rowe (1969). Looks may be fewer, not more.
+K planned looks: one after each batch, up to the budget. The p value of z is P(max_k |W_k| / k^(1/2) >= |z|), with W_k a
+sum of k standard normals, k = 1..K. It is group-sequential with one critical value for all looks, which finds large
+differences early (Pocock 1977). The recursion is that of Armitage, McPherson and Rowe (1969, Journal of the Royal
+Statistical Society A 132, 235-244). There may be fewer looks than planned, not more.
 
-Any number of looks (None): p = 1 / e, where e is the likelihood ratio of d = x against d = 0 averaged over
-x ~ N(0, 1 / rho),
+Any number of looks (None): p = 1 / e, where e is the likelihood ratio of d = x against d = 0, averaged over x ~ N(0, 1
+/ rho),
 
-    e = (rho / (I + rho))^(1/2) exp(S^2 / (2 (I + rho))),
+    e = (rho / (I + rho))^(1/2) exp(S^2 / (2 (I + rho))).
 
-a martingale with mean 1 if d = 0, so P(e ever reaches 1 / p) <= p (Ville 1939; the normal mixture of Robbins 1970 and
-Howard, Ramdas, McAuliffe and Sekhon 2021; for rho = kappa it is the Savage-Dickey Bayes factor). It asks for more votes
-and for no plan.
+It is a martingale with mean 1 if d = 0, so that P(e ever reaches 1 / p) <= p (Ville 1939). This is the normal mixture
+of Robbins (1970) and of Howard, Ramdas, McAuliffe and Sekhon (2021); for rho = kappa it is the Savage-Dickey Bayes
+factor. It needs more votes and no plan.
 
-Of P pairs those k are told apart whose p is at most alpha k / P, for the largest such k (Benjamini and Hochberg 1995):
-of what is told apart, a share of at most alpha are equals, on average (under any dependence for 1 / e, Wang and Ramdas
-2022; by simulation for K looks). As k <= P, a pair of equals is ever told apart with probability alpha at most.
+Of P pairs those k are distinguished whose p value is at most alpha k / P, for the largest such k (Benjamini and
+Hochberg 1995). The expected share of equal pairs among them is at most alpha. This holds under any dependence for 1 / e
+(Wang and Ramdas 2022, Journal of the Royal Statistical Society B 84, 822-852), and by simulation for K looks. As k <=
+P, a pair of equals is ever distinguished with probability at most alpha.
 """
 
 from __future__ import annotations

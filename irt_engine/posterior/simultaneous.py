@@ -1,4 +1,8 @@
-"""Simultaneous intervals for all differences of a group."""
+"""Simultaneous intervals for all differences of a group.
+
+They use the distribution of max |z_ab| over all pairs of a group. It generalizes Tukey's studentized range to unequal
+standard errors and correlated errors (single-step method of Hothorn, Bretz and Westfall 2008).
+"""
 
 from __future__ import annotations
 

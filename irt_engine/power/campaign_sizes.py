@@ -1,7 +1,7 @@
-"""How many judgments a campaign needs until its order is precise or a gap is found, by simulation.
+"""Number of judgments that a campaign needs for a goal, by simulation.
 
-Nothing is closed for votes that are fitted by `fit`, so whole campaigns are drawn from the priors and fitted. The sizes
-of single tests are in `power`.
+There is no closed form for votes that are fitted by `fit`, so that whole campaigns are drawn from the priors and
+fitted. `experiment_sizes` and `several_chatbots` have the sizes of single tests.
 """
 
 from __future__ import annotations

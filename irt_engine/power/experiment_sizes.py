@@ -1,14 +1,13 @@
-"""How many judgments an experiment needs, and what power a given number has.
+"""Sample size and power of tests of shares: binomial and McNemar.
 
-For the tests of `significance`: closed forms, exact binomial sums, noncentral chi-squares, and a simulation for
-Cochran's Q. A campaign whose votes are fitted by `fit` is `campaign_sizes`' business.
+The methods are closed forms and exact binomial sums. For campaigns that are fitted by `fit`, see `campaign_sizes`.
 
 Notation: d difference, alpha two-sided level, power = 1 - beta; z_a and z_b are the normal quantiles of 1 - alpha / 2
-and of power.
+and of the power.
 
-`quantiles="rounded"` (the default) rounds z_a and z_b to two decimals, as the printed tables and the published sample
-sizes of interactive evaluations do (1.96 and 0.84 give 196, 667 and 126); "exact" does not, and asks for up to 0.3 %
-more. All sizes are rounded up, and count independent turns.
+`quantiles="rounded"` (the default) rounds z_a and z_b to two decimals, as printed tables and published sample sizes do:
+1.96 and 0.84 give 196, 667 and 126. "exact" needs up to 0.3 % more. All sizes are rounded up, and count independent
+turns.
 """
 
 from __future__ import annotations

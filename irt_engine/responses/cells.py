@@ -1,8 +1,8 @@
-"""From votes to cells: what was voted on every (comparison, prompt), in canonical order.
+"""Cells: the votes on every comparison and prompt, in canonical order.
 
-Notation: a comparison is an unordered pair of chatbots (x label). Inside the engine it is oriented low -> high index;
-`flip` says that the table has it the other way round. u = 3 (wins_B - wins_A) / n on the grid -3..3 (Sedoc & Ungar
-2020, section 4.2); category = u + 3.
+Notation: a comparison is an unordered pair of chatbots with a label. Inside the engine its orientation is low -> high
+index; `flip` marks tables with the other orientation. The net rating is u = 3 (wins_B - wins_A) / n on the grid -3..3
+(Sedoc and Ungar 2020, section 4.2), and its category is u + 3.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Columns out of a data frame, without knowing whose: pandas, another library's, or a plain mapping of columns."""
+"""Columns of a data frame: pandas, another library's, or a mapping of columns."""
 
 from __future__ import annotations
 

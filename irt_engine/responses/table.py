@@ -1,4 +1,4 @@
-"""ResponseTable: votes as frozen integer arrays, validated at birth. It is the only way into the engine."""
+"""Response table: votes as frozen, validated integer arrays. Every function of the engine takes votes in this form."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Columns that say which votes should count: fits count every row, so these are named in a warning.
+"""Columns that mark votes which should perhaps not count. Fits count every row, and a warning names such columns.
 
-Public files of votes hold rows that their own boards leave out, such as votes on chatbots whose names were shown
-(`anony` false). Which rows to leave out is the reader's decision.
+Public files of votes contain rows that their own boards exclude, such as votes on chatbots with visible names (`anony`
+is false). The reader decides which rows to exclude.
 """
 
 from __future__ import annotations

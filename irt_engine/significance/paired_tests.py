@@ -1,4 +1,4 @@
-"""Tests of whether chatbots differ, one result type for all; and corrections for asking many questions at once.
+"""Tests whether chatbots differ, with one type of result.
 
 | design | test | here |
 |---|---|---|
@@ -7,9 +7,8 @@
 | several chatbots, one must be chosen | Pearson's chi-square | `chi_square` |
 | several chatbots, any may be chosen in the same turn | Cochran's Q (1950) | `cochran_q` |
 
-This is the choice of tests in Table 1 of the study of interactive evaluations whose sample sizes `power` reproduces.
-All p values are two-sided; a test without any evidence (no discordant turn) has statistic 0 and p = 1.
-Every test takes turns as independent: votes that share their replies are not, and the models in `fit` know that.
+All p values are two-sided. A test without evidence (no discordant turn) has statistic 0 and p = 1. Every test treats
+turns as independent, while the models of `fit` allow for votes on the same replies.
 """
 
 from __future__ import annotations

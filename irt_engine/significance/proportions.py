@@ -1,6 +1,6 @@
-"""Shares of few trials: exact intervals, and whether a share is below what it should be.
+"""Shares of few trials: exact intervals, and tests against a required share.
 
-Notation: k of n trials succeeded; theta is their chance.
+Notation: k of n trials succeeded; theta is the probability of success.
 """
 
 from __future__ import annotations

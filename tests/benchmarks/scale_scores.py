@@ -1,4 +1,4 @@
-"""Whether the variances that scales are learned from are right: at the true SD, the score of a log SD is 0 on average.
+"""Check of variance estimation: at the true SD, the score of a log SD is 0 on average.
 
     python -m tests.benchmarks.scale_scores [--boards 24]
 

@@ -1,7 +1,7 @@
-"""The kernels of the everyday fit, compiled: the loops of the reference over cells, sigma points and nodes.
+"""Compiled kernels of the everyday fit: the loops of the reference over cells, sigma points and nodes.
 
-Lanes are the cells of a block at the points, lane q m + i cell i of m at point q, so that inner loops run over cells
-that lie side by side in memory.
+Lanes are the cells of a block at the points: lane q m + i is cell i of m at point q. Inner loops run over cells that
+are adjacent in memory.
 """
 
 from .elimination import (

@@ -1,4 +1,4 @@
-"""find_joint_mode: the neighbourhood of the joint mode, where a fit begins, is found from anywhere in few iterations."""
+"""The joint mode: its neighbourhood is found from anywhere in few iterations."""
 
 from __future__ import annotations
 
