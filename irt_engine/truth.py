@@ -12,7 +12,7 @@ from irt_engine.arrays import FloatArray, IntArray
 from irt_engine.errors import InvalidResponses
 from irt_engine.models.logit_units import unit_of
 from irt_engine.models.priors import DEFAULT_PRIORS, Priors
-from irt_engine.models.thresholds import prompt_model
+from irt_engine.models.thresholds import PromptModel, prompt_model
 
 Form = Literal["net", "vote"]
 # The typical log gaps of simulated prompts, by the name of their shape: tie category +-0.4, then steps of 0.9 (about
@@ -202,11 +202,7 @@ def draw_truth(
     _check_sds(reply_sd=reply_sd)
     rng = np.random.default_rng(seed)
     shape = prompt_model(model, form)
-    sd = np.full(shape.size, priors.log_gap_sd)
-    sd[0] = priors.log_discrimination_sd
-    if shape.located:
-        sd[1] = priors.location_sd
-    phi = sd * rng.standard_normal((prompts, shape.size))
+    phi = _prompt_deviations(prompts, shape, priors, rng)
     if model == "board":
         ability = priors.ability_sd * rng.standard_normal(chatbots)
     else:
@@ -229,6 +225,16 @@ def draw_truth(
         tier_effect=tier_sd * rng.standard_normal((prompts, tiers)) if tiers > 1 else None,
         reply=reply_sd * rng.standard_normal((chatbots, prompts)) if reply_sd else None,
     )
+
+
+def _prompt_deviations(prompts: int, shape: PromptModel, priors: Priors, rng: np.random.Generator) -> FloatArray:
+    """Draw the parameters (J, P) of prompts around the common ones."""
+    sd = np.full(shape.size, priors.log_gap_sd)
+    sd[0] = priors.log_discrimination_sd
+    if shape.located:
+        sd[1] = priors.location_sd
+    deviations: FloatArray = sd * rng.standard_normal((prompts, shape.size))
+    return deviations
 
 
 def check_known(what: str, word: str, *known: str) -> None:

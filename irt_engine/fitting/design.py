@@ -22,7 +22,7 @@ from irt_engine.models.tier_effects import parts_of
 from irt_engine.responses.cells import Cells, Comparisons, cells_of, compare
 from irt_engine.responses.table import ResponseTable
 
-MOST_PAIR_EFFECTS = 600  # columns of the shaft: a board of more pairs is fitted without them, and `scales.pair` is None
+MOST_PAIR_EFFECTS = 600  # larger boards are fitted without pair effects, and `scales.pair` is None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -135,29 +135,14 @@ def design_of(
     FitDesign
         The design.
     """
-    parts = None
+    board, parts = model == "board", None
     if tiers is not None:
         both = tiers[np.stack([comparisons.low, comparisons.high], axis=1)][cells.comparison]
         order, parts = parts_of(cells.slot, cells.slots, both, int(tiers.max()) + 1)
         cells = _in_order(cells, order)
-    board, C = model == "board", len(comparisons.low)
-    K = len(table.chatbots) if board else C
+    K = len(table.chatbots) if board else len(comparisons.low)
     shared = _SharedColumns()
-    shared.add("ability" if board else "theta", K, priors.ability_sd if board else priors.theta_sd)
-    which, n = cells.comparison, len(cells.comparison)
-    if board:
-        col = [comparisons.low[which], comparisons.high[which]]
-        coef = [-np.ones(n), np.ones(n)]
-    else:
-        col, coef = [which], [np.ones(n)]
-    pair = None
-    if board and priors.pair_sd > 0 and C <= MOST_PAIR_EFFECTS:
-        pair = shared.add("pair", C, priors.pair_sd, learned=priors.learn, width=LOOSE)
-        col, coef = [*col, pair.start + which], [*coef, np.ones(n)]
-    side = -1
-    if board and np.any(cells.side):
-        side = shared.add("side", 1, priors.side_sd, learned=priors.learn, width=LOOSE).start
-        col, coef = [*col, np.full(n, side)], [*coef, cells.side]
+    pair, side = _add_board(shared, K, comparisons, cells, priors) if board else _add_pairs(shared, K, cells, priors)
     prompts = prompt_model(model, form)
     if parts is not None:
         prompts = replace(prompts, tiers=parts.tiers)
@@ -165,25 +150,57 @@ def design_of(
     problem = FitProblem(
         prompts=prompts,
         starts=np.searchsorted(cells.slot, np.arange(cells.slots + 1)),
-        counts=cells.counts if board else _turned(cells.counts, comparisons.flip[which]),
+        counts=cells.counts if board else _turned(cells.counts, comparisons.flip[cells.comparison]),
         weight=cells.weight,
         again=cells.again,
-        col=np.ascontiguousarray(np.stack(col, axis=1)),
-        coef=np.ascontiguousarray(np.stack(coef, axis=1)),
+        col=np.ascontiguousarray(np.stack(shared.col, axis=1)),
+        coef=np.ascontiguousarray(np.stack(shared.coef, axis=1)),
         shared_size=shared.size,
         parts=parts,
         kernels=kernels_for(len(cells.slot)),
     )
     if board and priors.reply_sd > 0:
-        most = most_replies(cells, comparisons, len(table.chatbots))
-        if most and _affordable(cells.slots, prompts.size + most, shared.size):
-            problem = replace(problem, replies=replies_of(cells, comparisons, len(table.chatbots)))
+        problem = _with_replies(problem, cells, comparisons, K)
     effects = _effects(shared, problem, cells, priors, form)
     return FitDesign(table, model, form, comparisons, cells, problem, effects, K, pair, side, tiers)
 
 
+def _add_pairs(shared: _SharedColumns, K: int, cells: Cells, priors: Priors) -> tuple[None, int]:
+    """Add one theta per comparison."""
+    shared.add("theta", K, priors.theta_sd)
+    shared.use(cells.comparison, np.ones(len(cells.comparison)))
+    return None, -1
+
+
+def _add_board(
+    shared: _SharedColumns, K: int, comparisons: Comparisons, cells: Cells, priors: Priors
+) -> tuple[slice | None, int]:
+    """Add abilities, pair effects and the side effect; return the columns of the latter two."""
+    which, n, C = cells.comparison, len(cells.comparison), len(comparisons.low)
+    shared.add("ability", K, priors.ability_sd)
+    shared.use(comparisons.low[which], -np.ones(n))
+    shared.use(comparisons.high[which], np.ones(n))
+    pair, side = None, -1
+    if priors.pair_sd > 0 and C <= MOST_PAIR_EFFECTS:
+        pair = shared.add("pair", C, priors.pair_sd, learned=priors.learn, width=LOOSE)
+        shared.use(pair.start + which, np.ones(n))
+    if np.any(cells.side):
+        side = shared.add("side", 1, priors.side_sd, learned=priors.learn, width=LOOSE).start
+        shared.use(np.full(n, side), cells.side)
+    return pair, side
+
+
+def _with_replies(problem: FitProblem, cells: Cells, comparisons: Comparisons, chatbots: int) -> FitProblem:
+    """Return the problem with reply effects, if slots with so many parameters are eliminated fast enough."""
+    most = most_replies(cells, comparisons, chatbots)
+    width = problem.prompts.size + most
+    if not most or cells.slots * width * (width + problem.shared_size) ** 2 > MOST_WORK:
+        return problem
+    return replace(problem, replies=replies_of(cells, comparisons, chatbots))
+
+
 def _effects(shared: _SharedColumns, problem: FitProblem, cells: Cells, priors: Priors, form: str) -> Effects:
-    """Which effects share a scale."""
+    """Return the groups of effects with a common scale."""
     prompts, replies = problem.prompts, problem.replies
     again = priors.learn and bool(cells.again.any())  # without, nothing tells a cell's SD from the given one
     sd = priors.log_discrimination_sd
@@ -208,17 +225,19 @@ def _effects(shared: _SharedColumns, problem: FitProblem, cells: Cells, priors: 
     )
 
 
-def _affordable(slots: int, width: int, shared_size: int) -> bool:
-    """Whether slots with so many parameters are eliminated soon enough."""
-    return slots * width * (width + shared_size) ** 2 <= MOST_WORK
-
-
 class _SharedColumns:
-    """Columns in the order in which they are added."""
+    """The shared parameters in the order in which they are added, and the cells' design on them."""
 
     def __init__(self) -> None:
         self.size = 0
         self.groups: list[Group] = []
+        self.col: list[IntArray] = []
+        self.coef: list[FloatArray] = []
+
+    def use(self, columns: IntArray, coefficients: FloatArray) -> None:
+        """Add one column (n,) and coefficient (n,) per cell."""
+        self.col.append(columns)
+        self.coef.append(coefficients)
 
     def add(self, name: str, columns: int, sd: float, *, learned: bool = False, width: float = TIGHT) -> slice:
         part = slice(self.size, self.size + columns)

@@ -13,7 +13,15 @@ import numpy as np
 from scipy.special import ndtri
 
 from irt_engine.arrays import FloatArray
-from irt_engine.fitting.kernel_data import NODES, Approximation, CellData, CellEffect, SlotData, empty_terms
+from irt_engine.fitting.kernel_data import (
+    NODES,
+    Approximation,
+    CellData,
+    CellEffect,
+    KernelResults,
+    SlotData,
+    empty_terms,
+)
 from irt_engine.fitting.problem import FitProblem
 from irt_engine.fitting.schur_complement import FactoredPrecision, Piece, factored, one_by_one, own_variances
 from irt_engine.fitting.threads import one_blas_thread, threads
@@ -184,65 +192,75 @@ class CellEvaluator:
         LinAlgError
             If q has no root.
         """
-        problem = self.problem
-        parts = problem.parts
-        theta, phi = problem.theta(point), problem.total_phi(point)
-        if parts is not None:
-            phi = parts.phi(phi)
-        n, (K, P), S, shared = len(problem.weight), phi.shape, problem.shared_size, self.effects.shared
-        effect = self._cell_effect(log_sd)
-        of_pooled = self._pooled_effect(log_sd) if shared >= 0 else effect
-        expectations = empty_terms(n, K, P)
-        cells = self._cell_data(theta)
-        points = self.points if q is not None else np.zeros((1, 1 + P))
-        prompts = SlotData(phi, problem.prompts.spread, problem.prompts.located, points)
-        none = np.zeros((0, P, S)), np.zeros((0, P, P))
-        variance = np.empty((0 if q is None else problem.slots, problem.width))
-
-        def work(slots: slice) -> bool:
-            asked, own = slots if parts is None else parts.of(slots), none
-            if q is not None:
-                own = q[0].slot_covariances(q[1], slots)
-                variance[slots] = own_variances(problem, q[1], *own)
-                own = own if parts is None else parts.covariances(slots, *own)
-            return problem.kernels.expected_terms(
-                (asked.start, asked.stop),
-                cells,
-                prompts,
-                Approximation(q is not None, none_shared if q is None else q[1], *own),
-                of_pooled if slots.start == shared else effect,
-                observed,
-                logs and q is None and not observed,
-                expectations,
-            )
-
-        none_shared = np.zeros((0, 0))
-        chunks = self.whole_chunks if q is None else self.chunks
-        if not self.every(work, chunks, shared=n * len(points) >= _SHARED_FROM):
-            raise np.linalg.LinAlgError("a cell's covariance is not positive")
-        by_slot, information = problem.gathered(
-            expectations.d_phi, Information(expectations.i_theta, expectations.cross, expectations.i_phi)
-        )
-        prior = self.effects.precision(log_sd)
-        z = problem.shared_sums(expectations.d_theta)
+        terms, variance = self._terms(point, log_sd, q, observed, logs and q is None and not observed)
+        problem, prior = self.problem, self.effects.precision(log_sd)
+        information = Information(terms.i_theta, terms.cross, terms.i_phi)
+        by_slot, information = problem.gathered(terms.d_phi, information)
+        z = problem.shared_sums(terms.d_theta)
         z[problem.common] += by_slot[:, problem.prompts.first_gap :].sum(axis=0)
         if problem.replies:
-            by_slot = np.concatenate([by_slot, problem.replies.gathered(expectations.d_theta)], axis=1)
-        gradient = Point(z - prior.z * point.z, by_slot - prior.phi * point.phi)
-        total = expectations.sums.sum(axis=0)
-        pooled = np.zeros(2)
-        if shared >= 0:
-            of_shared = slice(shared, shared + 1)
-            pooled = expectations.sums[of_shared if parts is None else parts.of(of_shared), 1:].sum(axis=0)
+            by_slot = np.concatenate([by_slot, problem.replies.gathered(terms.d_theta)], axis=1)
+        total, pooled = terms.sums.sum(axis=0), self._pooled_sums(terms.sums)
         return Expectations(
             float(total[0] - 0.5 * (prior.z @ point.z**2) - 0.5 * (prior.phi * point.phi**2).sum()),
-            gradient,
-            expectations.d_theta,
-            expectations.d_phi,
+            Point(z - prior.z * point.z, by_slot - prior.phi * point.phi),
+            terms.d_theta,
+            terms.d_phi,
             information,
             self.effects.split_sums(log_sd, total[1:] - pooled, pooled),
             variance,
         )
+
+    def _terms(
+        self,
+        point: Point,
+        log_sd: FloatArray,
+        q: tuple[FactoredPrecision, FloatArray] | None,
+        observed: bool,
+        logs: bool,
+    ) -> tuple[KernelResults, FloatArray]:
+        """Return the kernels' results, and the variances (J, W) of own deviations under q; (0, W) without q."""
+        problem, parts, shared = self.problem, self.problem.parts, self.effects.shared
+        phi = problem.total_phi(point) if parts is None else parts.phi(problem.total_phi(point))
+        n, (K, P), S = len(problem.weight), phi.shape, problem.shared_size
+        effect = self._cell_effect(log_sd)
+        of_pooled = self._pooled_effect(log_sd) if shared >= 0 else effect
+        cells, terms = self._cell_data(problem.theta(point)), empty_terms(n, K, P)
+        points = self.points if q is not None else np.zeros((1, 1 + P))
+        prompts = SlotData(phi, problem.prompts.spread, problem.prompts.located, points)
+        none = Approximation(False, np.zeros((0, 0)), np.zeros((0, P, S)), np.zeros((0, P, P)))
+        variance = np.empty((0 if q is None else problem.slots, problem.width))
+
+        def work(slots: slice) -> bool:
+            units = slots if parts is None else parts.of(slots)
+            given = none if q is None else self._approximation(slots, *q, variance)
+            chosen = of_pooled if slots.start == shared else effect
+            return problem.kernels.expected_terms(
+                (units.start, units.stop), cells, prompts, given, chosen, observed, logs, terms
+            )
+
+        chunks = self.whole_chunks if q is None else self.chunks
+        if not self.every(work, chunks, shared=n * len(points) >= _SHARED_FROM):
+            raise np.linalg.LinAlgError("a cell's covariance is not positive")
+        return terms, variance
+
+    def _approximation(
+        self, slots: slice, factors: FactoredPrecision, covariance: FloatArray, variance: FloatArray
+    ) -> Approximation:
+        """Return the covariances of some slots, and fill the variances of their own deviations."""
+        problem, parts = self.problem, self.problem.parts
+        own = factors.slot_covariances(covariance, slots)
+        variance[slots] = own_variances(problem, covariance, *own)
+        return Approximation(True, covariance, *(own if parts is None else parts.covariances(slots, *own)))
+
+    def _pooled_sums(self, sums: FloatArray) -> FloatArray:
+        """Return the sums (2,) of the pooled slot by the log SD of the cell effect."""
+        shared, parts = self.effects.shared, self.problem.parts
+        if shared < 0:
+            return np.zeros(2)
+        slot = slice(shared, shared + 1)
+        pooled: FloatArray = sums[slot if parts is None else parts.of(slot), 1:].sum(axis=0)
+        return pooled
 
     def every(self, work: Callable[[slice], bool], chunks: Sequence[slice], *, shared: bool) -> bool:
         """Return whether the work on all chunks of slots succeeded.

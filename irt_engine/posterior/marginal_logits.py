@@ -13,12 +13,15 @@ two new replies.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from irt_engine.models.logit_units import unit_of
 from irt_engine.posterior.moments import PosteriorMoments
 
 Moments = TypeVar("Moments", bound=PosteriorMoments)
+_ABILITIES = ("ability", "theta", "theta_se", "thresholds", "thresholds_se", "side", "side_se", "reply", "reply_se")
+_SLOPES = ("discrimination", "discrimination_se", "tier_discrimination", "tier_discrimination_se")
+_SDS = ("pair", "side", "reply", "location")
 
 
 def in_marginal_logits(posterior: Moments) -> Moments:
@@ -47,32 +50,8 @@ def in_marginal_logits(posterior: Moments) -> Moments:
         return posterior
     unit = unit_of(scales.fresh)
 
-    def less(sd: float | None) -> float | None:
-        return None if sd is None else sd / unit
-
-    return replace(
-        posterior,
-        ability=posterior.ability / unit,
-        covariance=posterior.covariance / unit**2,
-        theta=posterior.theta / unit,
-        theta_se=posterior.theta_se / unit,
-        theta_covariance=posterior.theta_covariance / unit**2,
-        discrimination=posterior.discrimination * unit,
-        discrimination_se=posterior.discrimination_se * unit,
-        tier_discrimination=posterior.tier_discrimination * unit,
-        tier_discrimination_se=posterior.tier_discrimination_se * unit,
-        thresholds=posterior.thresholds / unit,
-        thresholds_se=posterior.thresholds_se / unit,
-        side=posterior.side / unit,
-        side_se=posterior.side_se / unit,
-        reply=posterior.reply / unit,
-        reply_se=posterior.reply_se / unit,
-        scales=replace(
-            scales,
-            unit=unit,
-            pair=less(scales.pair),
-            side=less(scales.side),
-            reply=less(scales.reply),
-            location=less(scales.location),
-        ),
-    )
+    values: dict[str, Any] = {name: getattr(posterior, name) / unit for name in _ABILITIES}
+    values |= {name: getattr(posterior, name) / unit**2 for name in ("covariance", "theta_covariance")}
+    values |= {name: getattr(posterior, name) * unit for name in _SLOPES}
+    sds = {name: sd / unit for name in _SDS if (sd := getattr(scales, name)) is not None}
+    return replace(posterior, **values, scales=replace(scales, unit=unit, **sds))

@@ -263,8 +263,8 @@ MUTATIONS = (
     Mutation(
         "discriminations stay in conditional logits",
         "irt_engine/posterior/marginal_logits.py",
-        "        discrimination=posterior.discrimination * unit,\n",
-        "",
+        "values |= {name: getattr(posterior, name) * unit for name in _SLOPES}",
+        "values |= {name: getattr(posterior, name) for name in _SLOPES}",
         (f"{_ENGINE}/posterior/test_marginal_logits.py",),
     ),
     Mutation(
