@@ -60,6 +60,7 @@ INSTALLED_APPS = [
     "evalsite.accounts.apps.AccountsConfig",
     "evalsite.prompts.apps.PromptsConfig",
     "evalsite.chatbots.apps.ChatbotsConfig",
+    "evalsite.endpoints.apps.EndpointsConfig",
     "evalsite.campaigns.apps.CampaignsConfig",
     "evalsite.judgments.apps.JudgmentsConfig",
     "evalsite.boards.apps.BoardsConfig",
