@@ -328,6 +328,9 @@ CAMPAIGN_MEGABYTES = env.whole("TOUCHSTONE_CAMPAIGN_MEGABYTES", default=200)  # 
 # Tokens of Prolific's API, by slug of organisation: arrivals at its campaigns are checked there.
 PROLIFIC_TOKENS = env.pairs("TOUCHSTONE_PROLIFIC_TOKENS")
 PROLIFIC_API = "https://api.prolific.com"
+# Networks where endpoints of chatbots may be, by http too, although they are not public. Everybody who may register an
+# endpoint reaches them. The addresses where clouds tell credentials stay refused.
+ENDPOINT_NETWORKS = env.networks("TOUCHSTONE_ENDPOINT_NETWORKS")
 METRICS_TOKEN = env.text("TOUCHSTONE_METRICS_TOKEN")  # that Prometheus sends; without it the site has no /metrics
 METRICS_LISTEN = env.text("TOUCHSTONE_METRICS_LISTEN")  # host:port or unix:/path, where they are told without a token
 

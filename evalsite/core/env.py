@@ -5,6 +5,7 @@ not at its first visitor.
 """
 
 import contextlib
+import ipaddress
 import os
 import secrets
 import stat
@@ -64,6 +65,19 @@ def pairs(name: str) -> dict[str, str]:
             raise ImproperlyConfigured(f"Part {number} of {name} is not key=value: write acme=TOKEN,lab=TOKEN.")
         found[key] = value
     return found
+
+
+def networks(name: str) -> tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]:
+    """Return a comma-separated list of networks (`127.0.0.0/8`). Raises ImproperlyConfigured for any other part."""
+    found = []
+    for part in names(name):
+        try:
+            found.append(ipaddress.ip_network(part))
+        except ValueError as error:
+            raise ImproperlyConfigured(
+                f"{name} is wrong ({error}): write networks like 127.0.0.0/8,::1/128."
+            ) from error
+    return tuple(found)
 
 
 def site(name: str, hosts: list[str]) -> str:
