@@ -13,12 +13,27 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from urllib.parse import urlsplit
 
 from django.conf import settings
+from django.utils.translation import gettext_noop
 
 Network = IPv4Network | IPv6Network
 MAX_URL = 2000
 _VISIBLE_ASCII = re.compile(r"[!-\[\]-~]+")  # no blanks, no control characters, no backslash
 _HOST = re.compile(r"[a-z0-9_]([a-z0-9._-]*[a-z0-9_])?\.?", re.IGNORECASE)
 _PORTS = {"https": 443, "http": 80}
+OWN_HEADERS = frozenset(
+    {
+        "host",
+        "content-length",
+        "connection",
+        "accept-encoding",
+        "transfer-encoding",
+        "te",
+        "upgrade",
+        "expect",
+        "trailer",
+    }
+)
+"""Headers that the transport decides. Those of the caller are left out."""
 
 # What clouds tell every program that runs there, credentials included. No operator can allow these.
 METADATA: Sequence[Network] = tuple(
@@ -97,20 +112,22 @@ def allowed_networks() -> Sequence[Network]:
 def target_of(url: str, networks: Iterable[Network]) -> Target:
     """Return the parts of the address. Raises OutboundError if it is malformed, or http without allowed networks."""
     if len(url) > MAX_URL or not _VISIBLE_ASCII.fullmatch(url):
-        raise _refused(f"An address has at most {MAX_URL} visible ASCII characters. Percent-encode all others.")
+        raise _refused(
+            gettext_noop("An address has at most 2,000 visible ASCII characters. Percent-encode all others.")
+        )
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
     except ValueError:
-        raise _refused("This is not an address. Write one like https://host/path.") from None
+        raise _refused(gettext_noop("This is not an address. Write one like https://host/path.")) from None
     if parts.scheme not in _PORTS or not _is_host(host):
-        raise _refused("This is not an address. Write one like https://host/path.")
+        raise _refused(gettext_noop("This is not an address. Write one like https://host/path."))
     if "@" in parts.netloc:
-        raise _refused("An address holds no user name and no password. Enter them as secret.")
+        raise _refused(gettext_noop("An address holds no user name and no password. Enter them as secret."))
     if "#" in url:
-        raise _refused("An address has no part after #.")
+        raise _refused(gettext_noop("An address has no part after #."))
     if parts.scheme == "http" and not any(True for _ in networks):
-        raise _refused("The address must begin with https://.")
+        raise _refused(gettext_noop("The address must begin with https://."))
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     return Target(parts.scheme, host, _PORTS[parts.scheme] if port is None else port, path)
 

@@ -20,27 +20,13 @@ import httpcore2
 import httpx2
 from django.utils import timezone
 
-from evalsite.core.addresses import Network, OutboundError, Target, allowed_networks, check_all, target_of
+from evalsite.core.addresses import OWN_HEADERS, Network, OutboundError, Target, allowed_networks, check_all, target_of
 
 Resolver = Callable[[str, int, float], Sequence[str]]
 """(host, port, seconds) -> addresses as text. Raises OSError if there are none, TimeoutError if it takes longer."""
 
 MAX_BYTES = 2_000_000
 MAX_HEADER_BYTES = 200_000
-OWN_HEADERS = frozenset(
-    {
-        "host",
-        "content-length",
-        "connection",
-        "accept-encoding",
-        "transfer-encoding",
-        "te",
-        "upgrade",
-        "expect",
-        "trailer",
-    }
-)
-"""Headers that the transport decides. Those of the caller are left out."""
 
 
 @dataclass(frozen=True, slots=True)

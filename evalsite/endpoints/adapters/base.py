@@ -7,6 +7,8 @@ from typing import Literal, Protocol
 Role = Literal["system", "user", "assistant"]
 TRUNCATED, REFUSAL, TOOL_CALL = "truncated", "refusal", "tool_call"
 """Flags of a reply: cut off at the token limit; the model declined; the model asked for a tool."""
+SECRET = "{secret}"  # noqa: S105  where a header holds the secret
+MASK = "\N{BULLET}" * 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,25 @@ class HttpRequest:
     headers: Mapping[str, str] = field(repr=False)
     body: bytes = field(repr=False)
 
+    def masked(self, secret: str) -> "MaskedRequest":
+        """Return the request as it may be shown and stored."""
+        headers = {name: masked(value, secret) for name, value in self.headers.items()}
+        return MaskedRequest(masked(self.url, secret), headers, masked(self.body.decode(), secret))
+
+
+@dataclass(frozen=True, slots=True)
+class MaskedRequest:
+    """A request without its secret."""
+
+    url: str
+    headers: Mapping[str, str]
+    body: str
+
+
+def masked(text: str, secret: str) -> str:
+    """Return the text with bullets in place of the secret."""
+    return text.replace(secret, MASK) if secret else text
+
 
 @dataclass(frozen=True, slots=True)
 class ChatReply:
@@ -60,7 +81,8 @@ class ChatReply:
 class Adapter(Protocol):
     """One kind of endpoint. Adapters are stateless."""
 
-    key: str
+    @property
+    def key(self) -> str: ...
 
     def check(self, options: AdapterOptions) -> None:
         """Raise InvalidInput for options that cannot work, naming the field."""
