@@ -13,6 +13,6 @@ app = Celery("evalsite")
 app.set_default()
 app.config_from_object("django.conf:settings", namespace="CELERY")
 # What a worker listens to that is given no -Q: a single one does everything, and refits first.
-QUEUES = (settings.QUEUE, settings.SLOW_QUEUE, settings.INQUIRY_QUEUE)
+QUEUES = (settings.QUEUE, settings.SLOW_QUEUE, settings.INQUIRY_QUEUE, settings.CALL_QUEUE)
 app.conf.task_queues = [Queue(name, Exchange(name), routing_key=name) for name in QUEUES]
 app.autodiscover_tasks()

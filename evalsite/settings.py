@@ -33,6 +33,7 @@ if PRODUCTION and DEBUG:
 
 SECRET_KEY = env.production_secret() if PRODUCTION else env.generated_secret(DATA_DIR / "secret_key")
 SECRET_KEY_FALLBACKS = env.names("SECRET_KEY_FALLBACKS")
+ENDPOINT_KEYS = env.endpoint_keys("TOUCHSTONE_ENDPOINT_KEYS")  # encrypt secrets of endpoints; the first one writes
 
 ALLOWED_HOSTS = env.names("ALLOWED_HOSTS")
 if PRODUCTION and not ALLOWED_HOSTS:
@@ -190,6 +191,7 @@ CELERY_WORKER_MAX_TASKS_PER_CHILD = 200
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 # What takes minutes, and what people ask (forecasts, previews), have queues, and may have workers, of their own.
 QUEUE, SLOW_QUEUE, INQUIRY_QUEUE = "touchstone", "touchstone-slow", "touchstone-inquiries"
+CALL_QUEUE = "touchstone-calls"  # calls to endpoints of chatbots: they wait for other people's servers
 INQUIRY_LIMIT_S = env.whole("TOUCHSTONE_INQUIRY_LIMIT_S", default=120)  # a question that takes longer is given up
 CELERY_TASK_DEFAULT_QUEUE = QUEUE
 CELERY_BROKER_TRANSPORT_OPTIONS = {
@@ -212,6 +214,7 @@ CELERY_BEAT_SCHEDULER = "evalsite.core.beat_scheduler:SteadyScheduler"
 CELERY_BEAT_SCHEDULE_FILENAME = str(DATA_DIR / "celerybeat-schedule")
 
 WORKER_NICE = env.whole("TOUCHSTONE_WORKER_NICE", default=19)  # how far `serve`'s worker gives way to its pages
+CALLER_SLOTS = env.whole("TOUCHSTONE_CALLER_SLOTS", default=128)  # calls that one caller makes at once, at most
 JOB_LEASE_S = env.whole("TOUCHSTONE_JOB_LEASE_S", default=60)  # a silent worker's job is then somebody else's
 
 # People and passwords -----------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 _TRUE = {"1", "true", "yes", "on"}
 _FALSE = {"0", "false", "no", "off"}
-OWN_FILES = ("touchstone.sqlite3*", "secret_key", "serve.lock", "celerybeat-schedule*")
+OWN_FILES = ("touchstone.sqlite3*", "secret_key", "endpoint_keys*", "serve.lock", "celerybeat-schedule*")
 PROBE_BYTES = 1_048_576
 
 
@@ -161,10 +161,15 @@ def generated_secret(path: Path) -> str:
         raise ImproperlyConfigured(
             f"{path.parent} cannot be written ({error.strerror}): set TOUCHSTONE_DATA_DIR to a writable folder."
         ) from error
-    value = secrets.token_urlsafe(48)
+    value = new_secret()
     with os.fdopen(handle, "w") as file:
         file.write(value)
     return value
+
+
+def new_secret() -> str:
+    """Return a new random key of 384 bits."""
+    return secrets.token_urlsafe(48)
 
 
 def _stored_secret(path: Path) -> str:
@@ -177,6 +182,18 @@ def _stored_secret(path: Path) -> str:
     if len(value) < 32:
         raise ImproperlyConfigured(f"{path} does not contain a complete key: delete it to get a new one.")
     return value
+
+
+def endpoint_keys(name: str) -> list[str]:
+    """Return the keys that encrypt secrets of endpoints. Raises ImproperlyConfigured for one that is too simple."""
+    found = names(name)
+    for number, key in enumerate(found, start=1):
+        if len(key) < 32 or len(set(key)) < 12:
+            raise ImproperlyConfigured(
+                f"Key {number} of {name} is too simple: it needs at least 32 characters, generated at random "
+                '(python -c "import secrets; print(secrets.token_urlsafe(48))").'
+            )
+    return found
 
 
 def production_secret() -> str:

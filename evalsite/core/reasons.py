@@ -95,6 +95,14 @@ TEMPLATES: Mapping[str, Template] = MappingProxyType(
         ),
         "prompts_advised": Template(gettext_noop("With %(prompts)s prompts it is nearly sure."), {"prompts": ","}),
         "prompts_do_not_help": Template(gettext_noop("More prompts do not help enough: ask for less.")),
+        # Endpoints of chatbots
+        "endpoint_paused_by_owner": Template(gettext_noop("its owner paused it")),
+        "endpoint_secret_unreadable": Template(
+            gettext_noop("the secret cannot be read with the keys of this site. Enter the secret again.")
+        ),
+        "endpoint_misconfigured": Template(gettext_noop("a call failed: %(error)s")),
+        "endpoint_calls_fail": Template(gettext_noop("%(failed)s of the last %(calls)s calls failed: %(error)s")),
+        "endpoint_check_failed": Template(gettext_noop("a check failed: %(error)s")),
         # Answers that could not be given
         "board_would_be_empty": Template(
             gettext_noop("Without this annotator no judgment is left. There would be no board.")

@@ -1,0 +1,150 @@
+"""Rows of one recording transaction: locked at its begin in the order endpoints, collections, requests; written at
+its end."""
+
+import logging
+from collections import defaultdict
+from collections.abc import Iterable
+from datetime import UTC, date
+from decimal import Decimal
+
+from django.db.models import F
+from django.utils import timezone
+
+from evalsite.chatbots.models import Reply
+from evalsite.chatbots.services import replies_add
+from evalsite.endpoints.check_progress import check_advance
+from evalsite.endpoints.collecting import OPEN
+from evalsite.endpoints.drift_alarms import models_observe
+from evalsite.endpoints.health import health_judge
+from evalsite.endpoints.models import Call, CallRequest, Collection, DailyCost, Endpoint, EndpointCheck
+from evalsite.prompts.models import Prompt
+
+log = logging.getLogger(__name__)
+
+CHANGED = (
+    "state",
+    "run_after",
+    "lease_until",
+    "lease_owner",
+    "reserved",
+    "failures",
+    "rounds",
+    "losses",
+    "error_class",
+    "finished_at",
+    "reply",
+)
+
+
+class RecordingBatch:
+    """Requests that are locked, and what their calls gave. Create and write it in one transaction."""
+
+    def __init__(self, requests: Iterable[tuple[int, int, int | None]]) -> None:
+        """Lock the rows of these requests (id, endpoint id, collection id)."""
+        wanted = list(requests)
+        self.now = timezone.now()
+        endpoints = Endpoint.objects.filter(pk__in={endpoint for _, endpoint, _ in wanted}).select_related("version")
+        locked = endpoints.select_for_update(no_key=True, of=("self",)).order_by("pk")
+        self.endpoints = {row.pk: row for row in locked}
+        collections = Collection.objects.filter(pk__in={number for _, _, number in wanted if number})
+        self.collections = {row.pk: row for row in collections.select_for_update(no_key=True).order_by("pk")}
+        running = CallRequest.objects.filter(pk__in={pk for pk, _, _ in wanted}, state=CallRequest.State.RUNNING)
+        self.requests = {row.pk: row for row in running.select_for_update(no_key=True).order_by("pk")}
+        self._calls: list[Call] = []
+        self._done: list[int] = []
+        self._changed: list[CallRequest] = []
+        self._replies: dict[int, dict[int, str]] = defaultdict(dict)
+        self._seen: dict[int, set[tuple[str, str]]] = defaultdict(set)
+
+    def take(self, request_id: int, owner: str, attempt: int) -> CallRequest | None:
+        """Return the request if its lease is still that of this attempt. Each attempt is taken once."""
+        request = self.requests.get(request_id)
+        if request is None or (request.lease_owner, request.attempts) != (owner, attempt):
+            log.warning("request %s: lease lost, result dropped", request_id)
+            return None
+        return self.requests.pop(request_id)
+
+    def call(self, call: Call) -> None:
+        self._calls.append(call)
+        if not call.error_class:
+            self._seen[call.endpoint_id].add((call.model_name, call.fingerprint))
+
+    def done(self, request: CallRequest, text: str) -> None:
+        """Keep a reply: as a row of the version, or with the request of a check."""
+        if request.collection_id and request.prompt_id:
+            self._replies[request.endpoint_id][request.prompt_id] = text
+            self._done.append(request.pk)
+        else:
+            request.reply, request.state, request.finished_at = text, CallRequest.State.DONE, self.now
+            self._changed.append(request)
+
+    def changed(self, request: CallRequest) -> None:
+        """Keep the new state of a request that has no reply."""
+        collection = self.collections.get(request.collection_id or 0)
+        paused = collection is not None and collection.state == Collection.State.PAUSED
+        if paused and request.state == CallRequest.State.QUEUED:
+            request.state = CallRequest.State.HELD
+        if request.state == CallRequest.State.FAILED:
+            request.finished_at = self.now
+        self._changed.append(request)
+
+    def write(self) -> int:
+        """Write everything, and update what depends on it. Return the number of calls."""
+        Call.objects.bulk_create(self._calls, batch_size=200)
+        for number, texts in self._replies.items():
+            _store(self.endpoints[number], texts)
+        CallRequest.objects.filter(pk__in=self._done).update(
+            state=CallRequest.State.DONE, finished_at=self.now, lease_until=None, lease_owner="", reserved=Decimal(0)
+        )
+        for request in self._changed:
+            request.lease_until, request.lease_owner, request.reserved = None, "", Decimal(0)
+            request.save(update_fields=CHANGED)
+        _add_costs(self._calls)
+        self._follow_up()
+        return len(self._calls)
+
+    def _follow_up(self) -> None:
+        for number, seen in self._seen.items():
+            models_observe(self.endpoints[number], seen)
+        errors: dict[int, list[str]] = defaultdict(list)
+        for call in self._calls:
+            errors[call.endpoint_id].append(call.error_class)
+        for number, newest in errors.items():
+            health_judge(self.endpoints[number], newest)
+        checks = {call.request.check_run_id for call in self._calls if call.request.check_run_id}
+        for check in EndpointCheck.objects.filter(pk__in=checks).order_by("pk"):
+            check.endpoint = self.endpoints[check.endpoint_id]
+            check_advance(check)
+        for collection in self.collections.values():
+            _complete(collection)
+
+
+def _store(endpoint: Endpoint, texts: dict[int, str]) -> None:
+    """Store replies by prompt id. A prompt that has one already keeps it."""
+    there = Reply.objects.filter(version=endpoint.version_id, prompt__in=texts, sample=1)
+    missing = Prompt.objects.filter(pk__in=texts.keys() - set(there.values_list("prompt", flat=True))).only("pk")
+    pairs = [(prompt, texts[prompt.pk]) for prompt in missing.order_by("pk")]
+    replies_add(version=endpoint.version, replies=pairs, origin=Reply.Origin.ENDPOINT)
+
+
+def _add_costs(calls: list[Call]) -> None:
+    sums: dict[tuple[int, date], list[Call]] = defaultdict(list)
+    for call in calls:
+        sums[call.endpoint_id, call.ended_at.astimezone(UTC).date()].append(call)
+    for (endpoint, day), of_day in sorted(sums.items(), key=lambda item: item[0]):
+        row, _ = DailyCost.objects.get_or_create(endpoint_id=endpoint, day=day)
+        DailyCost.objects.filter(pk=row.pk).update(
+            calls=F("calls") + len(of_day),
+            failed=F("failed") + sum(bool(call.error_class) for call in of_day),
+            input_tokens=F("input_tokens") + sum(call.input_tokens or 0 for call in of_day),
+            output_tokens=F("output_tokens") + sum(call.output_tokens or 0 for call in of_day),
+            cost=F("cost") + sum((call.cost for call in of_day), Decimal(0)),
+        )
+
+
+def _complete(collection: Collection) -> None:
+    """Close a collection without open requests."""
+    if collection.state == Collection.State.COMPLETE or collection.requests.filter(state__in=OPEN).exists():
+        return
+    collection.state, collection.finished_at = Collection.State.COMPLETE, timezone.now()
+    collection.save(update_fields=["state", "finished_at"])

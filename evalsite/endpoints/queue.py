@@ -1,0 +1,213 @@
+"""Queue of requests: enqueue, claim with a lease, and take back what a dead caller held.
+
+A claim locks the endpoint, so that its limits (state, concurrency, caps) hold over any number of callers. A claimed
+request is fenced by its owner and its number of attempts: nobody else can record that call.
+"""
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+from django.utils import timezone
+
+from evalsite.core.db import CLOCK_SET_BACK, write_transaction
+from evalsite.endpoints.adapters.base import AdapterOptions, Message
+from evalsite.endpoints.encryption import SecretUnreadable, decrypt
+from evalsite.endpoints.messages import messages_of
+from evalsite.endpoints.models import CallRequest, Endpoint, EndpointCheck, Secret
+from evalsite.endpoints.money import budgets, reservation
+from evalsite.endpoints.options import adapter_options
+from evalsite.endpoints.states import CALLED, SECRET_UNREADABLE, state_set
+from scheduler.reasons import Reason
+
+log = logging.getLogger(__name__)
+
+GRACE = timedelta(seconds=30)  # beyond the timeout of a call, until its caller counts as dead
+TEST_PRIORITY, CHECK_PRIORITY, COLLECT_PRIORITY = 20, 10, 0
+wakers: list[Callable[[int], None]] = []
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedCall:
+    """A claimed request, complete with all that its call needs: no database is read during the call."""
+
+    request_id: int
+    endpoint_id: int
+    collection_id: int | None
+    check_id: int | None
+    owner: str
+    attempt: int
+    adapter: str
+    options: AdapterOptions = field(repr=False)
+    messages: tuple[Message, ...] = field(repr=False)
+    timeout_s: float
+    reserved: Decimal
+
+
+def requests_enqueue(requests: Sequence[CallRequest]) -> list[CallRequest]:
+    """Queue requests in the caller's transaction, and wake callers when it commits."""
+    made = CallRequest.objects.bulk_create(requests, batch_size=500)
+    for endpoint in dict.fromkeys(request.endpoint_id for request in requests):
+        wake(endpoint)
+    return made
+
+
+def wake(endpoint_id: int) -> None:
+    """Tell callers of the production form, after the transaction, that an endpoint has work. Others poll."""
+    if settings.PRODUCTION:
+        for waker in wakers:
+            transaction.on_commit(lambda waker=waker: waker(endpoint_id))  # type: ignore[misc]
+
+
+def endpoints_with_work() -> list[int]:
+    """Return the ids of endpoints that may be called now and have work, those with the fewest running calls first."""
+    now = timezone.now()
+    running = _running().filter(endpoint=OuterRef("pk")).order_by().values("endpoint").annotate(n=Count("pk"))
+    free = _callable(now).annotate(running=Coalesce(Subquery(running.values("n")), 0))
+    return list(free.filter(running__lt=F("concurrency")).order_by("running", "pk").values_list("pk", flat=True))
+
+
+def calls_possible(endpoint_id: int) -> int:
+    """Return how many calls of this endpoint could begin now, by its queue and its concurrency limit."""
+    limit = Endpoint.objects.filter(pk=endpoint_id).values_list("concurrency", flat=True).first() or 0
+    free = max(0, limit - _running().filter(endpoint=endpoint_id).count())
+    return _due(timezone.now()).filter(endpoint=endpoint_id)[:free].count() if free else 0
+
+
+def calls_claim(*, owner: str, room: Mapping[int, int]) -> list[PlannedCall]:
+    """Claim due requests of these endpoints, at most `room` of each, in one transaction.
+
+    An endpoint whose row another caller has locked is left out this time.
+    """
+    if not room:
+        return []
+    now = timezone.now()
+    with write_transaction():
+        locked = _callable(now).filter(pk__in=room).select_related("version")
+        endpoints = locked.select_for_update(of=("self",), no_key=True, skip_locked=True).order_by("pk")
+        return [call for endpoint in endpoints for call in _claim_of(endpoint, owner, room[endpoint.pk], now)]
+
+
+def leases_release(*, host: str, alive: Callable[[int], bool]) -> int:
+    """End the leases of dead callers of this host (owners are "host:pid"). Return their number."""
+    owners = _running().filter(lease_owner__startswith=f"{host}:").values_list("lease_owner", flat=True).distinct()
+    dead = [owner for owner in owners if not alive(int(owner.rpartition(":")[2]))]
+    if not dead:
+        return 0
+    with write_transaction():
+        return _running().filter(lease_owner__in=dead).update(lease_until=timezone.now() - timedelta(seconds=1))
+
+
+def _callable(now: datetime) -> QuerySet[Endpoint]:
+    """Return the endpoints with a due request that their state allows."""
+    far = now + CLOCK_SET_BACK
+    due = _due(now).filter(endpoint=OuterRef("pk"))
+    allowed = (
+        Q(state__in=CALLED) & Exists(due)
+        | Q(state=Endpoint.State.FAILING) & Exists(due.filter(priority__gte=CHECK_PRIORITY))
+        | Q(state=Endpoint.State.PAUSED) & Exists(due.filter(priority__gte=TEST_PRIORITY))
+    )
+    rested = Q(wait_until=None) | Q(wait_until__lte=now) | Q(wait_until__gt=far)
+    return Endpoint.objects.filter(allowed & rested)
+
+
+def _due(now: datetime) -> QuerySet[CallRequest]:
+    far = now + CLOCK_SET_BACK
+    return CallRequest.objects.filter(Q(run_after__lte=now) | Q(run_after__gt=far), state=CallRequest.State.QUEUED)
+
+
+def _running() -> QuerySet[CallRequest]:
+    return CallRequest.objects.filter(state=CallRequest.State.RUNNING)
+
+
+def _claim_of(endpoint: Endpoint, owner: str, room: int, now: datetime) -> list[PlannedCall]:
+    """Claim requests of one endpoint within its limits. The caller holds the lock of its row."""
+    room = min(room, endpoint.concurrency - _running().filter(endpoint=endpoint).count())
+    if room <= 0:
+        return []
+    try:
+        secret = _secret(endpoint)
+    except SecretUnreadable:
+        secret_unreadable(endpoint)
+        return []
+    requests = list(_first(endpoint, room, now))
+    messages = [messages_of(request) for request in requests]
+    price = max((reservation(endpoint, one) for one in messages), default=Decimal(0))
+    count = _affordable(endpoint, price, len(requests), now)
+    _take(requests[:count], owner, endpoint, price, now)
+    options = adapter_options(endpoint, secret=secret)
+    pairs = zip(requests[:count], messages[:count], strict=True)
+    return [_planned(request, endpoint, owner, options, said, price) for request, said in pairs]
+
+
+def _first(endpoint: Endpoint, room: int, now: datetime) -> QuerySet[CallRequest]:
+    least = {Endpoint.State.FAILING: CHECK_PRIORITY, Endpoint.State.PAUSED: TEST_PRIORITY}
+    due = _due(now).filter(endpoint=endpoint)
+    if (lowest := least.get(Endpoint.State(endpoint.state))) is not None:
+        due = due.filter(priority__gte=lowest)
+    due = due.select_related("prompt").order_by("-priority", "run_after", "id")
+    return due.select_for_update(of=("self",), skip_locked=True)[:room]
+
+
+def _affordable(endpoint: Endpoint, price: Decimal, count: int, now: datetime) -> int:
+    """Return how many calls of this reservation the caps allow, at most `count`."""
+    if not price or not count:
+        return count
+    left = [budget.left for budget in budgets(endpoint, now)]
+    return min([count, *(max(0, int(one // price)) for one in left)])
+
+
+def _take(requests: list[CallRequest], owner: str, endpoint: Endpoint, price: Decimal, now: datetime) -> None:
+    if requests:
+        CallRequest.objects.filter(pk__in=[request.pk for request in requests]).update(
+            state=CallRequest.State.RUNNING,
+            lease_owner=owner,
+            lease_until=now + timedelta(seconds=endpoint.timeout_s) + GRACE,
+            attempts=F("attempts") + 1,
+            reserved=price,
+        )
+
+
+def _planned(
+    request: CallRequest,
+    endpoint: Endpoint,
+    owner: str,
+    options: AdapterOptions,
+    messages: tuple[Message, ...],
+    price: Decimal,
+) -> PlannedCall:
+    return PlannedCall(
+        request_id=request.pk,
+        endpoint_id=endpoint.pk,
+        collection_id=request.collection_id,
+        check_id=request.check_run_id,
+        owner=owner,
+        attempt=request.attempts + 1,
+        adapter=endpoint.adapter,
+        options=options,
+        messages=messages,
+        timeout_s=endpoint.timeout_s,
+        reserved=price,
+    )
+
+
+def _secret(endpoint: Endpoint) -> str:
+    token = Secret.objects.filter(endpoint=endpoint).values_list("token", flat=True).first()
+    return decrypt(token) if token else ""
+
+
+def secret_unreadable(endpoint: Endpoint) -> None:
+    """Pause an endpoint whose secret cannot be decrypted, and end its check. The caller holds the lock of its row."""
+    log.warning("endpoint %s is paused: its secret cannot be read with the keys of this site", endpoint.public_id)
+    state_set(endpoint, Endpoint.State.PAUSED, Reason(SECRET_UNREADABLE))
+    now = timezone.now()
+    checks = EndpointCheck.objects.filter(endpoint=endpoint, state=EndpointCheck.State.RUNNING)
+    waiting = CallRequest.objects.filter(check_run__in=checks, state=CallRequest.State.QUEUED)
+    waiting.update(state=CallRequest.State.FAILED, finished_at=now)
+    checks.update(state=EndpointCheck.State.FAILED, finished_at=now)
