@@ -25,14 +25,14 @@ jobs.sweeps(jobs.done_jobs_delete)
 
 def queues_warning(queues: Collection[str]) -> str:
     """Return a warning for the operator of a worker whose refits wait for other work; "" for none."""
-    others = [name for name in (settings.SLOW_QUEUE, settings.INQUIRY_QUEUE) if name in queues]
+    others = [name for name in (settings.SLOW_QUEUE, settings.INQUIRY_QUEUE, settings.CALL_QUEUE) if name in queues]
     if settings.QUEUE not in queues or not others:
         return ""
+    queues = ", ".join(f"--queues {name}" for name in (settings.QUEUE, settings.SLOW_QUEUE, settings.INQUIRY_QUEUE))
     return (
         f"This worker takes refits first, but a refit waits while it is busy with a job of {' or '.join(others)} (a "
-        f"question: up to {settings.INQUIRY_LIMIT_S} s; a full check: minutes). Where refits must not wait, start one "
-        f"worker for each queue: --queues {settings.QUEUE}, --queues {settings.SLOW_QUEUE}, --queues "
-        f"{settings.INQUIRY_QUEUE}."
+        f"question: up to {settings.INQUIRY_LIMIT_S} s; a full check, or slow endpoints: minutes). Where refits must "
+        f"not wait, start one worker for each queue: {queues}, --queues {settings.CALL_QUEUE} --pool threads."
     )
 
 

@@ -27,7 +27,8 @@ GIVEN_UP = 70  # exit status of a process that aborted a job at its time limit
 CHECKPOINT_S = 0.5
 
 
-def _alive(pid: int) -> bool:
+def process_alive(pid: int) -> bool:
+    """Return whether another process of this host has this id."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -43,7 +44,7 @@ def work_until(stop: threading.Event) -> None:
     Slow jobs run in a thread of their own and are not waited for. The next worker starts them anew.
     """
     name, next_sweep = owner(), 0.0
-    jobs.leases_release(host=name.rpartition(":")[0], alive=_alive)
+    jobs.leases_release(host=name.rpartition(":")[0], alive=process_alive)
     jobs.prepare()
     threading.Thread(target=_run_slow_jobs, args=(stop, name), name="slow-jobs", daemon=True).start()
     threading.Thread(target=_supervise_inquiries, args=(stop,), name="jobs-apart", daemon=True).start()

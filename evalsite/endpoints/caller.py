@@ -48,11 +48,15 @@ class Caller:
         At the stop, calls in progress have a few seconds to end. Others are taken over by the next caller.
         """
         while not stop.is_set():
-            if not self._step(claim=True) and not self._in_progress.total() and idle():
+            if not self._step(claim=True) and not self._busy and idle():
                 return
         deadline = time.monotonic() + STOP_S
-        while (self._in_progress.total() or self._unrecorded) and time.monotonic() < deadline:
+        while self._busy and time.monotonic() < deadline:
             self._step(claim=False)
+
+    @property
+    def _busy(self) -> bool:
+        return bool(self._in_progress.total() or self._unrecorded)
 
     def _step(self, *, claim: bool) -> bool:
         """Record what has come, and begin further calls. Return whether there was anything to do."""

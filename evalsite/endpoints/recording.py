@@ -102,7 +102,7 @@ def _record_lost(batch: RecordingBatch, request: CallRequest, now: datetime) -> 
     request.losses += 1
     given_up = request.losses >= MOST_LOSSES
     request.state = CallRequest.State.FAILED if given_up else CallRequest.State.QUEUED
-    request.error_class, request.run_after = LOST, now
+    request.error_class = LOST
     batch.changed(request)
 
 

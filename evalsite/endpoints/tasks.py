@@ -10,8 +10,8 @@ from kombu import Exchange, Queue
 
 from evalsite.core import jobs
 from evalsite.core.tasks import owner
-from evalsite.endpoints.queue import calls_possible, endpoints_with_work, wakers
 from evalsite.endpoints.caller import calls_run
+from evalsite.endpoints.queue import calls_possible, endpoints_with_work, wakers
 
 log = logging.getLogger(__name__)
 

@@ -152,9 +152,9 @@ def test_a_site_that_cannot_write_is_not_ready(stranger: Client, monkeypatch: py
 
 
 def test_metrics_have_a_process_only_where_a_socket_is_named() -> None:
-    assert [child.name for child in serving_children("127.0.0.1", 8124)] == ["web", "worker"]
+    assert [child.name for child in serving_children("127.0.0.1", 8124)] == ["web", "worker", "caller"]
     with override_settings(METRICS_LISTEN="127.0.0.1:9100"):
-        assert [child.name for child in serving_children("127.0.0.1", 8124)] == ["web", "worker", "metrics"]
+        assert [child.name for child in serving_children("127.0.0.1", 8124)] == ["web", "worker", "caller", "metrics"]
 
 
 def test_metrics_answer_on_the_named_socket_alone(tmp_path: Path) -> None:

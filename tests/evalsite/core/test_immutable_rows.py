@@ -29,6 +29,7 @@ IMMUTABLE = {
     "campaigns_aspect",
     "chatbots_version",
     "chatbots_reply",
+    "endpoints_call",
     "judgments_candidate",
     "judgments_judgment",
     "judgments_answer",

@@ -21,7 +21,8 @@ def serving_children(host: str, port: int) -> list[Child]:
     environment = {"ALLOWED_HOSTS": ",".join(allowed), **address}
     web = Child("web", ("web", "--host", host, "--port", str(port)), environment)
     metrics = [Child("metrics", ("metrics",))] if settings.METRICS_LISTEN else []
-    return [web, Child("worker", ("worker",), address), *metrics]
+    caller = Child("caller", ("call_endpoints",), address)
+    return [web, Child("worker", ("worker",), address), caller, *metrics]
 
 
 def site_url(host: str, port: int) -> str:
@@ -73,7 +74,7 @@ def check_port(host: str, port: int) -> None:
 
 
 class Command(BaseCommand):
-    help = "Serve the embedded form: one supervisor, a web process and a worker process, SQLite, no broker."
+    help = "Serve the embedded form: one supervisor, processes for web, work and calls, SQLite, no broker."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine only)")
