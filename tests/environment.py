@@ -30,6 +30,7 @@ for name in (
     "ALLOWED_HOSTS",
     "SITE_URL",
     "TOUCHSTONE_DEBUG",
+    "TOUCHSTONE_ENDPOINT_NETWORKS",
     "TOUCHSTONE_REDIS_PREFIX",
 ):
     os.environ.pop(name, None)

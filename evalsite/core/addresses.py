@@ -135,7 +135,7 @@ def target_of(url: str, networks: Iterable[Network]) -> Target:
 def _is_host(host: str) -> bool:
     if ":" in host:
         try:
-            return bool(IPv6Address(host))
+            return not IPv6Address(host).scope_id
         except ValueError:
             return False
     return bool(_HOST.fullmatch(host)) and len(host) <= 253

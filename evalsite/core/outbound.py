@@ -201,7 +201,7 @@ class _Exchange:
         if headers.get("content-encoding", "identity").strip().lower() not in {"", "identity"}:
             raise self.error("encoded", "The response is compressed, although no compression was asked for.")
         length = headers.get("content-length", "")
-        if length.isascii() and length.isdigit() and int(length[:19]) > self._max_bytes:
+        if length.isascii() and length.isdigit() and int(length) > self._max_bytes:
             raise self.too_large()
 
 
