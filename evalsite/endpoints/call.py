@@ -1,5 +1,6 @@
 """Call an endpoint once. The network is reached here and nowhere else in this app."""
 
+import json
 import logging
 import math
 from collections.abc import Mapping, Sequence
@@ -85,8 +86,7 @@ def _response(
 
 def _read(adapter_key: str, options: AdapterOptions, response: Response) -> tuple[ChatReply | None, Failure | None]:
     secret = options.secret
-    # Before anything is cut to length, since half a secret would not be found; and once more where JSON escaped it.
-    body = response.body.replace(secret.encode(), MASK.encode()) if secret else response.body
+    body = _masked_body(response.body, secret)
     if not 200 <= response.status < 300:
         return None, _status_failure(response, masked(error_text(body), secret))
     try:
@@ -100,6 +100,16 @@ def _read(adapter_key: str, options: AdapterOptions, response: Response) -> tupl
         model=masked(reply.model, secret),
         fingerprint=masked(reply.fingerprint, secret),
     ), None
+
+
+def _masked_body(body: bytes, secret: str) -> bytes:
+    """Return the body without the secret, also as JSON escapes it.
+
+    This comes before any text is cut to length: the half of a secret that is left would not be found later.
+    """
+    for written in (secret, json.dumps(secret)[1:-1]):
+        body = body.replace(written.encode(), MASK.encode()) if secret else body
+    return body
 
 
 def _status_failure(response: Response, said: str) -> Failure:

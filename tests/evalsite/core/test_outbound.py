@@ -92,7 +92,7 @@ def test_slow_resolver_times_out() -> None:
 
 def test_system_resolver_waits_no_longer_than_told(monkeypatch: pytest.MonkeyPatch) -> None:
     released = threading.Event()
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *given, **options: [] if released.wait(PATIENCE_S) else [])
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *given, **options: released.wait(PATIENCE_S) and [])
     with pytest.raises(TimeoutError):
         system_resolver("bot.example", 443, 0.01)
     released.set()
