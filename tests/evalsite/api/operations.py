@@ -17,6 +17,11 @@ from evalsite.campaigns.models import Campaign, QualificationItem
 from evalsite.campaigns.permissions import Act
 from evalsite.chatbots.models import Reply, Version
 from evalsite.chatbots.services import chatbot_create, replies_add, version_create
+from evalsite.endpoints.checking import endpoint_test
+from evalsite.endpoints.collecting import collection_start
+from evalsite.endpoints.models import Collection, Endpoint, EndpointCheck
+from evalsite.endpoints.options import EndpointSettings
+from evalsite.endpoints.services import endpoint_register
 from evalsite.judgments.models import (
     Annotator,
     Enrolment,
@@ -34,6 +39,7 @@ ACTING = "POST /api/v1/campaigns/{key}/acts/{act}"
 JSON, CSV = "application/json", "text/csv"
 State = Mapping[str, list[dict[str, Any]]]
 Json = dict[str, Any]
+SECRET = "sk-of-a-tenant-4711"
 
 
 def everything() -> State:
@@ -138,6 +144,9 @@ class Tenant:
     qualification: int  # the item that both have answered
     gold: str
     newcomer: Version  # with replies, in no campaign
+    endpoint: Endpoint
+    check: EndpointCheck  # a test in progress
+    collection: Collection  # in progress
     tokens: Mapping[str, str]
 
 
@@ -154,6 +163,8 @@ def tenant_make(make_campaign: CampaignMaker, owner: User, slug: str) -> Tenant:
     newcomer = version_create(chatbot=chatbot_create(organisation=campaign.organisation, name=f"{slug} newcomer"))
     replies = dict.fromkeys(campaign.prompt_set.prompts.all(), "Well.")
     replies_add(version=newcomer, replies=replies, origin=Reply.Origin.FILE)
+    settings = EndpointSettings(adapter="openai", url="https://bot.example/v1", model="m")
+    endpoint = endpoint_register(chatbot=newcomer.chatbot, label="live", settings=settings, secret=SECRET, by=owner)
     judgment = Judgment.objects.filter(annotator=judging).latest("pk")
     return Tenant(
         owner=owner,
@@ -166,6 +177,9 @@ def tenant_make(make_campaign: CampaignMaker, owner: User, slug: str) -> Tenant:
         qualification=_qualification_passed(campaign),
         gold=str(gold.public_id),
         newcomer=newcomer,
+        endpoint=endpoint,
+        check=endpoint_test(endpoint=endpoint, by=owner),
+        collection=collection_start(endpoint=endpoint, prompt_set=campaign.prompt_set, by=owner),
         tokens={
             "judge": token_issue(annotator=holder),
             "person": api_token_issue(user=owner, name="all", scopes=ApiToken.Scope.values, days=1),
@@ -220,6 +234,21 @@ BODIES: Mapping[str, Callable[[Tenant], Json]] = {
     "add_gold": lambda _: {
         "items": [{"id": "g2", "right": ["A"], "prompt_id": "p1", "reply_a": "Yes.", "reply_b": "No."}]
     },
+    "register_endpoint": lambda there: {
+        "chatbot": str(there.newcomer.chatbot.public_id),
+        "label": "next",
+        "adapter": "http_json",
+        "url": "https://bot.example/chat",
+        "secret": SECRET,
+        "headers": {"X-Key": "{secret}"},
+        "input_price": 1.5,
+        "output_price": 2,
+        "daily_cap": 10,
+    },
+    "change_endpoint": lambda _: {"timeout_s": 30, "max_tokens": 100},
+    "set_secret": lambda _: {"secret": "sk-another-secret"},
+    "pause_endpoint": lambda _: {"reason": "too dear"},
+    "collect_replies": lambda there: {"prompt_set": str(there.campaign.prompt_set.public_id)},
     "limits": lambda _: {"target_se": 0.2, "budget": 50, "deadline": "2090-05-04T20:00:00Z"},
 }
 ROWS: Mapping[str, bytes] = {
@@ -280,6 +309,9 @@ def right(there: Tenant, operation: Operation) -> Sent:
         "number": 1,
         "organisation": there.campaign.organisation.slug,
         "act": act,
+        "endpoint": str(there.endpoint.public_id),
+        "test": str(there.check.public_id),
+        "collection": str(there.collection.public_id),
     }
     who = "judge" if "judge" in operation.described["tags"] else "person"
     body = WITH[act](there) if act else BODIES.get(name, _nothing)(there)
