@@ -1,9 +1,11 @@
 """A live version of alice's, whose endpoint is a server of this process."""
 
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from evalsite.accounts.models import Organisation
 from evalsite.chatbots.models import Chatbot
@@ -45,5 +47,8 @@ def prompt_set(organisation: Organisation) -> PromptSet:
 
 @pytest.fixture
 def endpoint(chatbot: Chatbot) -> Endpoint:
-    """An endpoint with prices and a secret, where nobody listens."""
-    return endpoint_register(chatbot=chatbot, label="1", settings=wanted(), secret=SECRET)
+    """An endpoint with prices and a secret, where nobody listens, registered a minute ago."""
+    made = endpoint_register(chatbot=chatbot, label="1", settings=wanted(), secret=SECRET)
+    made.health_since = timezone.now() - timedelta(minutes=1)
+    made.save(update_fields=["health_since"])
+    return made
