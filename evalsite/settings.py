@@ -374,5 +374,8 @@ LOGGING = {
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": "WARNING"},
-    "loggers": {"evalsite": {"level": env.text("TOUCHSTONE_LOG_LEVEL", "INFO").upper()}},
+    "loggers": {
+        "evalsite": {"level": env.text("TOUCHSTONE_LOG_LEVEL", "INFO").upper()},
+        "httpcore2": {"level": "WARNING"},  # below, it logs headers of responses, which may repeat a secret
+    },
 }

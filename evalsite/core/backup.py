@@ -16,7 +16,7 @@ import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, cast
@@ -152,7 +152,7 @@ def _write_table(archive: zipfile.ZipFile, model: type[models.Model]) -> int:
 
 def _to_json(value: Any) -> str:
     """Convert a value without a JSON form to text from which its field restores it exactly."""
-    if isinstance(value, datetime):
+    if isinstance(value, date):  # a datetime is one, too
         return value.isoformat()
     if isinstance(value, UUID | Decimal):
         return str(value)

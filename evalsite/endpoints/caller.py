@@ -34,7 +34,7 @@ class Caller:
     def __init__(self, *, owner: str, slots: int = settings.CALLER_SLOTS) -> None:
         self.owner = owner
         self.slots = slots
-        self._plans: queue.SimpleQueue[PlannedCall] = queue.SimpleQueue()
+        self._plans: queue.SimpleQueue[PlannedCall | None] = queue.SimpleQueue()
         self._results: queue.SimpleQueue[CallResult] = queue.SimpleQueue()
         self._unrecorded: list[CallResult] = []
         self._in_progress: Counter[int] = Counter()
@@ -49,10 +49,12 @@ class Caller:
         """
         while not stop.is_set():
             if not self._step(claim=True) and not self._busy and idle():
-                return
+                break
         deadline = time.monotonic() + STOP_S
         while self._busy and time.monotonic() < deadline:
             self._step(claim=False)
+        for _ in range(self._threads):
+            self._plans.put(None)
 
     @property
     def _busy(self) -> bool:
@@ -114,8 +116,7 @@ class Caller:
             threading.Thread(target=self._call_forever, name=f"call-{self._threads}", daemon=True).start()
 
     def _call_forever(self) -> None:
-        while True:
-            plan = self._plans.get()
+        while (plan := self._plans.get()) is not None:
             self._results.put(call_make(plan))
 
 

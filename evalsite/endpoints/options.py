@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from decimal import Decimal
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.utils.translation import gettext as _
 
@@ -149,6 +150,19 @@ def _check_money(settings: EndpointSettings) -> None:
         )
     if not _CURRENCY.fullmatch(settings.currency):
         raise InvalidInput(_("A currency is a code of three letters, such as USD."), field="currency")
+
+
+def receiver(settings: EndpointSettings) -> tuple[object, ...]:
+    """Return what decides who gets the secret: the server, the kind of endpoint, and the headers and body."""
+    parts = urlsplit(settings.url)
+    return (
+        parts.scheme,
+        parts.hostname,
+        parts.port,
+        settings.adapter,
+        dict(settings.headers),
+        settings.body_template,
+    )
 
 
 def changed_names(before: EndpointSettings, after: EndpointSettings) -> list[str]:

@@ -19,12 +19,15 @@ from evalsite.endpoints.options import (
     EndpointSettings,
     as_json,
     changed_names,
+    receiver,
     secret_check,
     settings_check,
     settings_of,
 )
 from evalsite.endpoints.states import DAY, SECRET_UNREADABLE, state_set
 from scheduler.reasons import Reason
+
+STAND_IN = "secret-stays"  # for checks of settings that need some secret
 
 
 def endpoint_register(
@@ -53,25 +56,33 @@ def endpoint_register(
     return endpoint
 
 
-def endpoint_update(*, endpoint: Endpoint, settings: EndpointSettings, by: User | None = None) -> Endpoint:
-    """Change the settings of an endpoint. A failing endpoint is called again after a successful check.
+def endpoint_update(
+    *, endpoint: Endpoint, settings: EndpointSettings, secret: str = "", by: User | None = None
+) -> Endpoint:
+    """Change the settings of an endpoint, and its secret if one is given.
 
-    Raises InvalidInput for settings that cannot work. Raises Conflict for settings that decide the replies of a
-    version that has some.
+    Raises InvalidInput for settings that cannot work, and for a change of what the secret is sent to without the
+    secret: whoever may change the settings must not get it that way. Raises Conflict for settings that decide the
+    replies of a version that has some.
     """
-    settings_check(settings, secret=secret_of(endpoint) if has_secret(endpoint) else "")
+    if secret:
+        secret_check(secret)
+    settings_check(settings, secret=secret or (STAND_IN if has_secret(endpoint) else ""))
     with write_transaction():
         locked = Endpoint.objects.select_for_update(no_key=True).get(pk=endpoint.pk)
         before = settings_of(locked)
         names = changed_names(before, settings)
         _check_changeable(locked, names)
-        if not names:
-            return locked
-        for name in names:
-            setattr(locked, name, getattr(settings, name))
-        locked.save(update_fields=names)
-        _check_soon(locked)
-        _audit("change_endpoint", locked, by, before=as_json(before, names), after=as_json(settings, names))
+        if not secret and has_secret(locked) and receiver(before) != receiver(settings):
+            raise _secret_needed()
+        if secret:
+            _secret_store(locked, secret, by)
+        if names:
+            for name in names:
+                setattr(locked, name, getattr(settings, name))
+            locked.save(update_fields=names)
+            _audit("change_endpoint", locked, by, before=as_json(before, names), after=as_json(settings, names))
+            _check_soon(locked)
     return locked
 
 
@@ -106,11 +117,7 @@ def secret_set(*, endpoint: Endpoint, secret: str, by: User | None = None) -> No
     settings_check(settings_of(endpoint), secret=secret)
     with write_transaction():
         locked = Endpoint.objects.select_for_update(no_key=True).get(pk=endpoint.pk)
-        _store(locked, secret)
-        if (locked.state_data or {}).get("code") == SECRET_UNREADABLE or locked.state == Endpoint.State.FAILING:
-            state_set(locked, Endpoint.State.UNTESTED, "")
-        _check_soon(locked)
-        _audit("set_endpoint_secret", locked, by)
+        _secret_store(locked, secret, by)
 
 
 def secret_remove(*, endpoint: Endpoint, by: User | None = None) -> None:
@@ -163,6 +170,24 @@ def _create(version: Version, settings: EndpointSettings, secret: str) -> Endpoi
     if secret:
         _store(endpoint, secret)
     return endpoint
+
+
+def _secret_store(endpoint: Endpoint, secret: str, by: User | None) -> None:
+    """Store a secret for an existing endpoint, and have it called again if it waited for one."""
+    _store(endpoint, secret)
+    if (endpoint.state_data or {}).get("code") == SECRET_UNREADABLE or endpoint.state == Endpoint.State.FAILING:
+        state_set(endpoint, Endpoint.State.UNTESTED, "")
+    _check_soon(endpoint)
+    _audit("set_endpoint_secret", endpoint, by)
+
+
+def _secret_needed() -> InvalidInput:
+    return InvalidInput(
+        _("The secret would be sent to another server, or in another way."),
+        hint=_("Enter the secret again together with this change."),
+        field="secret",
+        code="secret_needed",
+    )
 
 
 def _store(endpoint: Endpoint, secret: str) -> None:

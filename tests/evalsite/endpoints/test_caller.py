@@ -11,6 +11,7 @@ from evalsite.endpoints import caller
 from evalsite.endpoints.checking import endpoint_test
 from evalsite.endpoints.collecting import collection_start
 from evalsite.endpoints.models import Call, Collection, Endpoint, EndpointCheck
+from evalsite.endpoints.recording import calls_record
 from evalsite.endpoints.selectors import check_result
 from evalsite.endpoints.services import endpoint_register
 from evalsite.prompts.models import PromptSet
@@ -60,12 +61,12 @@ def test_failures_of_a_fifth_leave_no_gap(chatbot: Chatbot, server: ChatServer, 
 def test_results_wait_while_the_database_is_away(
     chatbot: Chatbot, server: ChatServer, prompt_set: PromptSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    record, refusals = caller.calls_record, iter([True, True])
+    refusals = iter([True, True])
 
     def away(results: Any) -> int:
         if results and next(refusals, False):
             raise OperationalError("the server is restarting")
-        return record(results)
+        return calls_record(results)
 
     monkeypatch.setattr(caller, "calls_record", away)
     collection_start(endpoint=live(chatbot, server), prompt_set=prompt_set)
@@ -77,12 +78,10 @@ def test_results_wait_while_the_database_is_away(
 def test_result_that_cannot_be_stored_leaves_others_alone(
     chatbot: Chatbot, server: ChatServer, prompt_set: PromptSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    record = caller.calls_record
-
     def picky(results: Any) -> int:
         if any(result.planned.messages[-1].content == "Question 5?" for result in results):
             raise ValueError("it cannot be stored")
-        return record(results)
+        return calls_record(results)
 
     monkeypatch.setattr(caller, "calls_record", picky)
     collection_start(endpoint=live(chatbot, server), prompt_set=prompt_set)

@@ -8,6 +8,7 @@ import time_machine
 from django.utils import timezone
 
 from evalsite.chatbots.models import Chatbot
+from evalsite.endpoints.call import CallOutcome
 from evalsite.endpoints.collecting import collection_start
 from evalsite.endpoints.failures import ErrorClass
 from evalsite.endpoints.models import Call, Endpoint
@@ -20,6 +21,11 @@ from tests.evalsite.endpoints.steps import claim, failed, said, wanted, work
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 CALL = Decimal("0.0101")  # a little more than what is reserved for a call: 1,000 tokens, and the prompt
+
+
+def all_tokens() -> CallOutcome:
+    """A reply as long as it may be: with its prompt it costs CALL."""
+    return said(prompt_tokens=100, completion_tokens=1000)
 
 
 @pytest.fixture
@@ -45,18 +51,16 @@ def test_settled_calls_free_what_was_reserved(capped: Endpoint) -> None:
 
 def test_at_the_cap_no_call_begins_and_running_ones_end(capped: Endpoint) -> None:
     first, second, third = claim(capped)
-    usage = {"prompt_tokens": 100, "completion_tokens": 1000}
-    calls_record([CallResult(first, said(**usage)), CallResult(second, said(**usage))])
+    calls_record([CallResult(first, all_tokens()), CallResult(second, all_tokens())])
     assert claim(capped) == []
-    assert calls_record([CallResult(third, said(**usage))]) == 1
+    assert calls_record([CallResult(third, all_tokens())]) == 1
     collection = capped.collections.get()
     assert endpoint_cost(capped).at_cap == "daily"
     assert collection_progress(collection).waits_for == "daily_cap"
 
 
 def test_next_day_has_its_own_budget(capped: Endpoint) -> None:
-    usage = {"prompt_tokens": 100, "completion_tokens": 1000}
-    work(capped, *[said(**usage)] * 3)
+    work(capped, *[all_tokens()] * 3)
     assert claim(capped) == []
     tomorrow = timezone.now() + timedelta(days=1)
     with time_machine.travel(tomorrow, tick=False):
@@ -65,7 +69,7 @@ def test_next_day_has_its_own_budget(capped: Endpoint) -> None:
 
 def test_version_cap_holds_over_days(capped: Endpoint) -> None:
     capped = endpoint_update(endpoint=capped, settings=wanted(version_cap=3 * CALL))
-    work(capped, *[said(prompt_tokens=100, completion_tokens=1000)] * 3)
+    work(capped, *[all_tokens()] * 3)
     with time_machine.travel(timezone.now() + timedelta(days=1), tick=False):
         assert claim(capped) == []
         assert endpoint_cost(capped).at_cap == "version"
@@ -92,7 +96,7 @@ def test_failure_costs_its_reservation_if_it_may_be_billed(capped: Endpoint, err
     (plan,) = claim(capped, 1)
     calls_record([CallResult(plan, failed(error))])
     call = Call.objects.get()
-    assert (call.cost, call.cost_estimated) == (plan.reserved if charged else 0, charged)
+    assert (call.cost, call.cost_estimated) == (plan.reserved if charged else Decimal(0), charged)
 
 
 def test_missing_usage_is_estimated(capped: Endpoint) -> None:
@@ -110,7 +114,7 @@ def test_absurd_usage_is_not_believed(capped: Endpoint) -> None:
 def test_progress_tells_cost_so_far_and_expected(capped: Endpoint) -> None:
     collection = capped.collections.get()
     before = collection_progress(collection)
-    assert (before.cost, before.open) == (0, 12)
+    assert (before.cost, before.open) == (Decimal(0), 12)
     assert Decimal("0.12") < before.expected_cost < 12 * CALL
     work(capped, said(), said())
     after = collection_progress(collection)

@@ -94,6 +94,29 @@ def test_settings_that_decide_replies_are_fixed_after_the_first(endpoint: Endpoi
     assert endpoint_update(endpoint=endpoint, settings=wanted(timeout_s=20)).timeout_s == 20
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"url": "https://mine.example.org/v1"},
+        {"url": "https://chat.example.org:8443/v1"},
+        {"adapter": "anthropic"},
+        {"headers": {"X-Echo": "{secret}"}},
+    ],
+)
+def test_secret_goes_to_another_server_only_if_entered_again(endpoint: Endpoint, changes: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        endpoint_update(endpoint=endpoint, settings=wanted(**changes))
+    assert (refused.value.field, refused.value.code) == ("secret", "secret_needed")
+    stored = Secret.objects.get().token
+    endpoint_update(endpoint=endpoint, settings=wanted(**changes), secret="entered-again-0123")
+    assert Secret.objects.get().token != stored
+
+
+def test_path_of_the_same_server_changes_without_the_secret(endpoint: Endpoint) -> None:
+    settings = wanted(url="https://chat.example.org/v2")
+    assert endpoint_update(endpoint=endpoint, settings=settings).url == settings.url
+
+
 def test_paused_endpoint_is_resumed(endpoint: Endpoint, alice: User) -> None:
     assert endpoint_pause(endpoint=endpoint, reason="too expensive", by=alice).state_text == "too expensive"
     resumed = endpoint_resume(endpoint=endpoint, by=alice)
