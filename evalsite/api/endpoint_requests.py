@@ -58,8 +58,10 @@ class EndpointChangeRequest(StrictSerializer):
 class EndpointRequest(EndpointChangeRequest):
     """A new version of a chatbot that replies by an endpoint."""
 
-    chatbot = StrictUUIDField(help_text="the id of a chatbot of the organisation")
-    label = StrictCharField(max_length=100, help_text="of the new version")  # type: ignore[assignment]
+    name = StrictCharField(max_length=200, help_text="name of the chatbot, which is created if there is none")
+    label = StrictCharField(  # type: ignore[assignment]  # also an attribute of every field
+        max_length=100, required=False, help_text="of the version; absent: the next number"
+    )
     adapter = serializers.ChoiceField(choices=list(ADAPTERS))
     url = StrictCharField(max_length=MAX_URL)
     secret = StrictCharField(

@@ -21,14 +21,12 @@ from evalsite.api.responses.endpoints import (
     amount,
 )
 from evalsite.campaigns.endpoint_access import check_for, organisation_with_endpoints
-from evalsite.chatbots.models import Chatbot
-from evalsite.core.errors import NotFound
 from evalsite.endpoints.checking import endpoint_test
 from evalsite.endpoints.options import EndpointSettings, settings_of
+from evalsite.endpoints.registration import live_chatbot_register
 from evalsite.endpoints.selectors import daily_costs, endpoints_of
 from evalsite.endpoints.services import (
     endpoint_pause,
-    endpoint_register,
     endpoint_resume,
     endpoint_update,
     secret_set,
@@ -59,14 +57,10 @@ class EndpointsView(EndpointBaseView):
         user = self.user(request)
         place = organisation_with_endpoints(slug=organisation, user=user, use=True)
         given = self.body(request, EndpointRequest)
-        chatbot = Chatbot.objects.filter(organisation=place, public_id=given.pop("chatbot")).first()
-        if chatbot is None:
-            raise NotFound("There is no such chatbot.", hint="Name one of this organisation.", field="chatbot")
-        label, secret = given.pop("label"), given.pop("secret", "")
-        settings = EndpointSettings(**given)
+        named = {key: given.pop(key, "") for key in ("name", "label", "secret")}
 
         def register() -> tuple[int, dict[str, Any]]:
-            made = endpoint_register(chatbot=chatbot, label=label, settings=settings, secret=secret, by=user)
+            made = live_chatbot_register(organisation=place, settings=EndpointSettings(**given), **named, by=user)
             return 201, EndpointSerializer.render(made)
 
         return self.done(request, register)

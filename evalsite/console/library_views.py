@@ -9,6 +9,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from evalsite.campaigns import library
+from evalsite.campaigns.endpoint_access import may_use_endpoints
+from evalsite.console.endpoints import endpoints_by_version
 from evalsite.console.page_frame import person
 from evalsite.console.tables import ROWS, log_rows, page_number, paged
 from evalsite.console.views import console_page
@@ -32,9 +34,11 @@ def chatbot(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
     """Show one chatbot: versions, their campaigns, and the completeness of their replies."""
     found = library.chatbot_owned(person(request), public_id)
     versions = list(found.versions.order_by("-pk")[: library.MOST_VERSIONS])
+    live = endpoints_by_version(versions)
     context = {
         "chatbot": found,
-        "versions": versions,
+        "may_use": may_use_endpoints(found.organisation, person(request)),
+        "versions": [(one, live.get(one.pk)) for one in versions],
         "completeness": library.completeness_of_chatbot(versions),
         "entrants": library.entrants_of_chatbot(found),
         "log": log_rows(list(audit_of(found.public_id)[:ROWS])),

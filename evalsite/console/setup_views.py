@@ -15,6 +15,7 @@ from evalsite.campaigns.drafts import draft_check, draft_create, organisations_t
 from evalsite.campaigns.permissions import Act
 from evalsite.campaigns.services import pilot_waits
 from evalsite.console import setup
+from evalsite.console.endpoints import live_versions_context, replies_collect
 from evalsite.console.forms import GoalForm, PromptsForm
 from evalsite.console.page_frame import CampaignContext, campaign_context_for, frame, person
 from evalsite.console.review import review_context
@@ -130,7 +131,8 @@ def _chatbots_step(request: HttpRequest, desk: CampaignContext) -> HttpResponse:
             return _chatbots_sent(request, desk)
         except TouchstoneError as error:
             trouble, status = f"{error.message} {error.hint}".strip(), error.status
-    context = {"trouble": trouble, **setup.chatbots_context(desk.campaign)}
+    live = live_versions_context(desk.campaign, person(request))
+    context = {"trouble": trouble, **live, **setup.chatbots_context(desk.campaign)}
     return _page(request, desk, "chatbots", context, status=status)
 
 
@@ -140,9 +142,21 @@ def _chatbots_sent(request: HttpRequest, desk: CampaignContext) -> HttpResponse:
         taken = setup.chatbots_import_pending(desk.campaign, names, person(request))
         words = ngettext("%(n)s chatbot was added.", "%(n)s chatbots were added.", taken) % {"n": taken}
         messages.success(request, words)
+    elif "collect" in request.POST:
+        replies_collect(desk.campaign, request.POST["collect"], person(request))
+        messages.success(request, _("Replies are being collected."))
     else:
         setup.replies_keep(desk.campaign, request.FILES.getlist("file"), person(request))
     return redirect(desk.url("console_step", "chatbots"))
+
+
+@console_page
+@require_safe
+def live_versions(request: HttpRequest, key: str) -> HttpResponse:
+    """Return the live chatbots of that step, with their progress."""
+    desk = _draft_desk(request, key)
+    context = {"key": desk.key, **live_versions_context(desk.campaign, person(request))}
+    return render(request, "console/setup/_live.html", context)
 
 
 def _review_step(request: HttpRequest, desk: CampaignContext) -> HttpResponse:

@@ -2,7 +2,15 @@
 
 from django.urls import path
 
-from evalsite.console import gold_views, library_views, onboarding_views, payments_views, setup_views, views
+from evalsite.console import (
+    endpoint_views,
+    gold_views,
+    library_views,
+    onboarding_views,
+    payments_views,
+    setup_views,
+    views,
+)
 
 urlpatterns = [
     path("", views.home, name="console"),
@@ -11,6 +19,17 @@ urlpatterns = [
     path("notices/", views.notices, name="console_notices"),
     path("chatbots/", library_views.chatbots, name="console_library_chatbots"),
     path("chatbots/<uuid:public_id>/", library_views.chatbot, name="console_chatbot"),
+    path("chatbots/new/", endpoint_views.new_chatbot, name="console_chatbot_new"),
+    path("chatbots/<uuid:public_id>/endpoint/", endpoint_views.new_version, name="console_endpoint_new"),
+    path("chatbots/endpoints/<uuid:public_id>/", endpoint_views.endpoint, name="console_endpoint"),
+    path("chatbots/endpoints/<uuid:public_id>/live/", endpoint_views.live, name="console_endpoint_live"),
+    path("chatbots/endpoints/<uuid:public_id>/change/", endpoint_views.change, name="console_endpoint_change"),
+    path("chatbots/endpoints/<uuid:public_id>/act/<slug:act>/", endpoint_views.act, name="console_endpoint_act"),
+    path(
+        "chatbots/collections/<uuid:public_id>/<slug:act>/",
+        endpoint_views.collection_act,
+        name="console_collection_act",
+    ),
     path("prompt-sets/", library_views.prompt_sets, name="console_prompt_sets"),
     path("prompt-sets/<uuid:public_id>/", library_views.prompt_set, name="console_prompt_set"),
     path("<slug:key>/", views.campaign, name="console_campaign"),
@@ -33,6 +52,7 @@ urlpatterns = [
     path("<slug:key>/log/", views.log, name="console_log"),
     path("<slug:key>/setup/", setup_views.begin, name="console_setup"),
     path("<slug:key>/setup/<slug:step>/", setup_views.step, name="console_step"),
+    path("<slug:key>/live/", setup_views.live_versions, name="console_live_versions"),
     path("<slug:key>/forecast/", setup_views.forecast, name="console_forecast"),
     path("<slug:key>/forecast/<uuid:inquiry>/", setup_views.forecast_of, name="console_forecast_of"),
     path("<slug:key>/act/<slug:act>/", views.act, name="console_act"),

@@ -235,7 +235,7 @@ BODIES: Mapping[str, Callable[[Tenant], Json]] = {
         "items": [{"id": "g2", "right": ["A"], "prompt_id": "p1", "reply_a": "Yes.", "reply_b": "No."}]
     },
     "register_endpoint": lambda there: {
-        "chatbot": str(there.newcomer.chatbot.public_id),
+        "name": there.newcomer.chatbot.name,
         "label": "next",
         "adapter": "http_json",
         "url": "https://bot.example/chat",
