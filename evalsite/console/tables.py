@@ -475,11 +475,29 @@ def _more_labels() -> dict[str, str]:
         "add_prompts": _("Add prompts"),
         "add_version": _("Add a version"),
         "record_maker": _("Record who made it"),
+        **_endpoint_labels(),
         "invite": _("Invite"),
         "revoke_invitation": _("End an invitation"),
         "bonus": _("Give bonuses"),
         "export_payments": _("Download the payment file"),
         "remove_judgments": _("Remove judgments with their annotator"),
+    }
+
+
+def _endpoint_labels() -> dict[str, str]:
+    return {
+        "register_endpoint": _("Register an endpoint"),
+        "change_endpoint": _("Change an endpoint"),
+        "pause_endpoint": _("Pause an endpoint"),
+        "resume_endpoint": _("Resume an endpoint"),
+        "set_endpoint_secret": _("Store a secret"),
+        "remove_endpoint_secret": _("Remove a secret"),
+        "test_endpoint": _("Test an endpoint"),
+        "start_collection": _("Collect replies"),
+        "pause_collection": _("Pause a collection"),
+        "resume_collection": _("Resume a collection"),
+        "settle_drift": _("Settle an alarm"),
+        "rotate_endpoint_key": _("Encrypt a secret with the newest key"),
     }
 
 
