@@ -181,6 +181,8 @@ def as_markdown() -> str:
         ("begin a campaign in it", "– | " + makers.split(" | ", 1)[1], "–"),
         ("see its chatbots and prompt sets, and their log", members, "–"),
         ("choose one of its prompt sets for a draft", makers, "–"),
+        ("see its endpoints, their health, calls and costs", members, "–"),
+        ("register, change, test and pause endpoints, and collect replies", makers, "–"),
         ("send files of prompts by the API", makers, "its set"),
         ("send files of replies by the API", makers, "to its set"),
     ]

@@ -25,6 +25,9 @@ from evalsite.console.action_pages import OF_ANNOTATOR
 from evalsite.console.setup import STEPS
 from evalsite.core.deletion_guard import deletion_permitted
 from evalsite.core.models import AuditEntry
+from evalsite.endpoints.collecting import collection_start
+from evalsite.endpoints.options import EndpointSettings
+from evalsite.endpoints.services import endpoint_register
 from evalsite.judgments.annotator_actions import annotator_hold
 from evalsite.judgments.models import Exclusion
 from evalsite.judgments.services import annotator_enrol
@@ -281,6 +284,8 @@ class TestInAnOrganisation:
 
     BEGIN, LIBRARY = "begin a campaign in it", "see its chatbots and prompt sets, and their log"
     CHOOSE = "choose one of its prompt sets for a draft"
+    SEE_ENDPOINTS = "see its endpoints, their health, calls and costs"
+    USE_ENDPOINTS = "register, change, test and pause endpoints, and collect replies"
     NAMES = ("staff", "owner", "manager", "viewer", "draft", "stranger")
 
     def cell(self, act: str, name: str) -> str:
@@ -299,7 +304,8 @@ class TestInAnOrganisation:
 
     def test_every_row_is_tested(self) -> None:
         files = {f"send files of {what} by the API" for what in ("prompts", "replies")}
-        assert set(OF_ORGANISATIONS) == {self.BEGIN, self.LIBRARY, self.CHOOSE} | files
+        endpoints = {self.SEE_ENDPOINTS, self.USE_ENDPOINTS}
+        assert set(OF_ORGANISATIONS) == {self.BEGIN, self.LIBRARY, self.CHOOSE} | endpoints | files
 
     def test_a_campaign_is_begun_by_who_may(self, stage: Callable[[Act], Stage]) -> None:
         campaign = stage(Act.SET_UP).campaign
@@ -335,6 +341,33 @@ class TestInAnOrganisation:
                 assert (str(other.public_id) in client.get(page).content.decode()) == chooses, name
                 client.post(page, sent)
                 assert (Campaign.objects.get(pk=campaign.pk).prompt_set == other) == chooses, name
+
+    def test_endpoints_are_seen_and_used_by_who_may(self, stage: Callable[[Act], Stage]) -> None:
+        campaign = stage(Act.SET_UP).campaign
+        chatbot, chosen = campaign.entrants.all()[0].version.chatbot, str(campaign.prompt_set.public_id)
+        settings = EndpointSettings(adapter="openai", url="https://bot.example/v1", model="m")
+        endpoint = endpoint_register(chatbot=chatbot, label="live", settings=settings, secret="sk-of-this-test")
+        collection = collection_start(endpoint=endpoint, prompt_set=campaign.prompt_set)
+        home, place = f"/api/v1/endpoints/{endpoint.public_id}", f"/api/v1/collections/{collection.public_id}"
+        begin = f"/api/v1/organisations/{campaign.organisation.slug}/endpoints"
+        more = {"name": "New", "adapter": "openai", "url": "https://bot.example/v1", "model": "m"}
+        seen = [home, f"{home}/calls", f"{home}/costs", f"{home}/collections", place, begin]
+        used: list[tuple[str, dict[str, Any]]] = [
+            (begin, more),
+            (f"{home}/tests", {}),
+            (f"{home}/collections", {"prompt_set": chosen}),
+            *((f"{place}/{act}", {}) for act in ("pause", "resume", "retry")),
+            *((f"{home}/{act}", {}) for act in ("pause", "resume")),
+        ]
+        for name in self.NAMES:
+            with self.user(campaign, name) as user:
+                api = Api(api_token_issue(user=user, name="t", scopes=list(ApiToken.Scope), days=1))
+                sees, uses = (self.cell(row, name) == "yes" for row in (self.SEE_ENDPOINTS, self.USE_ENDPOINTS))
+                assert {api.get(path).status_code for path in seen} == {200 if sees else 404}, name
+                statuses = {api.post(path, body).status_code for path, body in used}
+                assert statuses <= {200, 201, 202} if uses else statuses == {403 if sees else 404}, name
+                changed = api.put(f"{home}/secret", {"secret": "sk-another-one"}).status_code
+                assert changed == (200 if uses else 403 if sees else 404), name
 
     @pytest.mark.parametrize(
         ("what", "address", "content"),
