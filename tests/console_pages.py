@@ -1,6 +1,6 @@
 """The pages of the console, by their addresses: one list for whoever walks through all of them."""
 
-OWN = ("", "new/", "chatbots/", "prompt-sets/", "notices/", "health/")  # of /console/
+OWN = ("", "new/", "chatbots/", "chatbots/new/", "prompt-sets/", "notices/", "health/")  # of /console/
 CAMPAIGN = (  # of /console/<campaign>/, for everybody who sees the campaign
     "",
     "pairs/",

@@ -53,6 +53,12 @@ class EndpointChangeRequest(StrictSerializer):
     version_cap = _amount(help_text="most that all calls may cost: above 0, with both prices")
     timeout_s = StrictIntegerField(min_value=1, max_value=LONGEST_TIMEOUT_S, required=False)
     concurrency = StrictIntegerField(min_value=1, max_value=MOST_CONCURRENT, required=False)
+    secret = StrictCharField(
+        min_length=SHORTEST_SECRET,
+        max_length=LONGEST_SECRET,
+        required=False,
+        help_text="write-only; needed again with another address, adapter, header or template",
+    )
 
 
 class EndpointRequest(EndpointChangeRequest):
@@ -64,9 +70,6 @@ class EndpointRequest(EndpointChangeRequest):
     )
     adapter = serializers.ChoiceField(choices=list(ADAPTERS))
     url = StrictCharField(max_length=MAX_URL)
-    secret = StrictCharField(
-        min_length=SHORTEST_SECRET, max_length=LONGEST_SECRET, required=False, help_text="write-only"
-    )
 
 
 class SecretRequest(StrictSerializer):

@@ -77,8 +77,10 @@ class EndpointView(EndpointBaseView):
     @operation("change_endpoint", "Change its settings", {200: EndpointSerializer}, ACTING, body=EndpointChangeRequest)
     def patch(self, request: Request, endpoint: uuid.UUID) -> Response:
         found = self.endpoint(request, endpoint)
-        settings = replace(settings_of(found), **self.body(request, EndpointChangeRequest))
-        changed = endpoint_update(endpoint=found, settings=settings, by=self.user(request))
+        given = self.body(request, EndpointChangeRequest)
+        secret = given.pop("secret", "")
+        settings = replace(settings_of(found), **given)
+        changed = endpoint_update(endpoint=found, settings=settings, secret=secret, by=self.user(request))
         return Response(EndpointSerializer.render(changed))
 
 

@@ -138,6 +138,15 @@ class ChangeForm(EndpointForm):
         for name in DECIDE_REPLIES if self.fixed else ():
             self.fields[name].disabled = True
 
+    secret = forms.CharField(
+        label=_("Secret"),
+        help_text=_("Only with another address, kind, header or template: the secret is not sent elsewhere unasked."),
+        required=False,
+        max_length=1900,
+        strip=False,
+        widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
+    )
+
 
 def _shown(value: Any) -> Any:
     return f"{value.normalize() + 0:f}" if isinstance(value, Decimal) else value

@@ -121,7 +121,8 @@ def change(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
     form = ChangeForm(found, _sent(request))
     if request.method == "POST" and form.is_valid():
         try:
-            endpoint_update(endpoint=found, settings=form.settings(), by=person(request))
+            secret = form.cleaned_data["secret"]
+            endpoint_update(endpoint=found, settings=form.settings(), secret=secret, by=person(request))
         except TouchstoneError as error:
             _add_error(form, error)
         else:

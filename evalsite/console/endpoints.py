@@ -38,12 +38,13 @@ MOST_CALLS, MOST_SETS = 20, 200
 
 
 def money_text(amount: Decimal | None, currency: str) -> str:
-    """Format an amount: two decimals, or four if it is less than a unit. A dash stands for none."""
+    """Format an amount: two decimals, or up to four if it is less than a unit. A dash stands for none."""
     if amount is None:
         return "–"
     if 0 < amount < Decimal("0.0001"):
         return _("under %(amount)s %(currency)s") % {"amount": fixed(Decimal("0.0001"), 4), "currency": currency}
-    return f"{fixed(amount, 2 if not amount or amount >= 1 else 4)} {currency}"
+    cents = amount >= 1 or amount == round(amount, 2)
+    return f"{fixed(amount, 2 if cents else 4)} {currency}"
 
 
 def endpoint_context(endpoint: Endpoint, user: User) -> dict[str, Any]:
@@ -55,6 +56,7 @@ def endpoint_context(endpoint: Endpoint, user: User) -> dict[str, Any]:
         "chatbot": endpoint.version.chatbot,
         "may_use": may_use_endpoints(endpoint.version.chatbot.organisation, user),
         "health": health,
+        "reason": _reason(endpoint),
         "errors": errors_text(health.errors),
         "health_facts": _health_facts(health),
         "cost_facts": _cost_facts(cost),
@@ -193,6 +195,13 @@ def _live_row(endpoint: Endpoint, prompt_set: PromptSet, replies: int, prompts: 
         "cost": _cost_text(endpoint_cost(endpoint)),
         "row": collection_row(collection, collection_progress(collection)) if collection else None,
     }
+
+
+def _reason(endpoint: Endpoint) -> str:
+    """Return the reason of the state, with the class of the error in words."""
+    params = (endpoint.state_data or {}).get("params") or {}
+    error = str(params.get("error", ""))
+    return endpoint.state_text.replace(error, error_text(error)) if error else endpoint.state_text
 
 
 def _health_facts(health: EndpointHealth) -> list[tuple[str, str]]:

@@ -13,17 +13,22 @@ from evalsite.campaigns.gold import NewGold, gold_add
 from evalsite.campaigns.models import Campaign, GoldItem
 from evalsite.campaigns.services import prompt_retire
 from evalsite.chatbots.models import Chatbot
+from evalsite.endpoints.checking import endpoint_test
+from evalsite.endpoints.collecting import collection_start
+from evalsite.endpoints.options import EndpointSettings
+from evalsite.endpoints.services import endpoint_register
 from evalsite.judgments.annotator_actions import annotator_note
 from evalsite.judgments.exclusions import annotator_exclude
 from evalsite.judgments.models import Annotator
 from evalsite.operations.actions import PERFORMED
 from evalsite.operations.models import Notice
 from evalsite.operations.notices import notice_raise
-from evalsite.prompts.models import Prompt
+from evalsite.prompts.models import Prompt, PromptSet
 from evalsite.refits.full_check import check_ask
 from evalsite.refits.services import alarm_raise
 from tests import console_pages
 from tests.evalsite.cast import CampaignMaker
+from tests.evalsite.endpoints.steps import call_all
 from tests.evalsite.pages.bilingual import alike
 from tests.evalsite.pages.reading import Visitor
 from tests.evalsite.refits.test_screening import crowd
@@ -85,6 +90,18 @@ def lively(make_campaign: CampaignMaker, alice: User) -> Campaign:
     return campaign
 
 
+def endpoint_pages(owner: User) -> list[str]:
+    """Pages of an endpoint whose test has failed and whose collection goes on."""
+    chatbot = Chatbot.objects.all()[0]
+    settings = EndpointSettings(adapter="http_json", url="https://nobody.invalid/", system_prompt="Sei kurz.")
+    endpoint = endpoint_register(chatbot=chatbot, label="live", settings=settings, secret="sk-of-this-test", by=owner)
+    endpoint_test(endpoint=endpoint, by=owner)
+    call_all()
+    collection_start(endpoint=endpoint, prompt_set=PromptSet.objects.all()[0], by=owner)
+    home = f"/console/chatbots/endpoints/{endpoint.public_id}/"
+    return [home, f"{home}live/", f"{home}change/", f"/console/chatbots/{chatbot.public_id}/endpoint/"]
+
+
 def test_no_page_of_the_console_says_anything_in_english_to_a_german_reader(
     lively: Campaign, make_campaign: CampaignMaker, alice: User
 ) -> None:
@@ -94,6 +111,7 @@ def test_no_page_of_the_console_says_anything_in_english_to_a_german_reader(
     of_whom = f"annotator={annotator.public_id}&prompt={prompt.public_id}&gold={gold.public_id}"
     whom = f"{of_whom}&entrant={lively.entrants.all()[0].public_id}"
     pages = [f"/console/{page}" for page in console_pages.OWN]
+    pages += endpoint_pages(alice)
     pages += [f"/console/chatbots/{Chatbot.objects.all()[0].public_id}/"]
     pages += [f"/console/prompt-sets/{lively.prompt_set.public_id}/"]
     pages += [f"/console/{slug}/{page}" for slug in ("trial", "draft") for page in console_pages.CAMPAIGN]
