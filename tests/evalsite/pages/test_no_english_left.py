@@ -99,7 +99,7 @@ def endpoint_pages(owner: User) -> list[str]:
     call_all()
     collection_start(endpoint=endpoint, prompt_set=PromptSet.objects.all()[0], by=owner)
     home = f"/console/chatbots/endpoints/{endpoint.public_id}/"
-    return [home, f"{home}live/", f"{home}change/", f"/console/chatbots/{chatbot.public_id}/endpoint/"]
+    return [home, f"{home}change/", f"/console/chatbots/{chatbot.public_id}/endpoint/"]
 
 
 def test_no_page_of_the_console_says_anything_in_english_to_a_german_reader(
