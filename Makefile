@@ -23,7 +23,7 @@ MINUTES ?= 2
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test test-embedded test-production quick journeys test-full durations check openapi messages bench bench-engine bench-full bench-console bench-forecast bench-load chaos lint-docker screenshots format lock clean
+.PHONY: help demo serve test test-embedded test-production quick journeys test-full durations check openapi messages bench bench-engine bench-full bench-console bench-forecast bench-endpoints bench-load chaos lint-docker screenshots format lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -97,6 +97,9 @@ bench-console: $(VENV)/.dev ## Time every page of the console at 200 chatbots, 5
 
 bench-forecast: $(VENV)/.dev ## Whether what the console's form forecasts holds what the service's own campaigns take: half an hour
 	$(PY) -m tests.benchmarks.forecast_shown
+
+bench-endpoints: $(VENV)/.dev ## Collect 10,000 replies from 10 endpoints with 50 ms latency: under a minute
+	$(PY) -m tests.benchmarks.collect_replies
 
 chaos: $(VENV)/.dev ## Hurt whole sites for long and print what they survived (KILLS=100; MINUTES=2 of each other fault)
 	CI=true TEST_FULL=1 CHAOS_KILLS=$(KILLS) CHAOS_MINUTES=$(MINUTES) CHAOS_AWAY_S=60 $(PY) -m pytest tests/faults -q

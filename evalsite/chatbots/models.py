@@ -46,7 +46,10 @@ class Chatbot(ShownNames, PublicModel):
 
 
 class Version(ShownNames, PublicModel):
-    """One state of a chatbot with fixed replies. Immutable; a change is a new version."""
+    """One state of a chatbot: a file of replies, or an endpoint whose replies are collected (LIVE).
+
+    Immutable; a change is a new version.
+    """
 
     names = ("label",)
 

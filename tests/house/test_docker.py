@@ -79,11 +79,12 @@ def test_every_part_of_the_production_form_is_there_and_comes_back_when_it_ends(
         "worker",
         "slow-worker",
         "inquiry-worker",
+        "caller",
         "beat",
     }
     assert all(
         services[name]["restart"] == "unless-stopped"
-        for name in ("web", "proxy", "worker", "slow-worker", "inquiry-worker", "beat")
+        for name in ("web", "proxy", "worker", "slow-worker", "inquiry-worker", "caller", "beat")
     )
     unwatched = {name for name, service in services.items() if "healthcheck" not in service}
     assert unwatched == {"migrate", "web"}, "one ends by itself, the other has its image's own"
@@ -120,7 +121,7 @@ def test_every_build_is_a_target_and_copies_what_there_is(compose: Any) -> None:
 
 def test_the_commands_know_their_options(compose: Any) -> None:
     started = [service["command"] for service in compose["services"].values() if "celery" in service.get("command", [])]
-    assert len(started) == 4
+    assert len(started) == 5
     for command in (command_of("web"), command_of("worker"), *started):
         program = ASKED[command[0]].format(what=command[3])
         said = subprocess.run([sys.executable, *program.split()], cwd=ROOT, capture_output=True, text=True, check=True)
@@ -133,6 +134,7 @@ def test_what_takes_minutes_has_a_worker_beside_the_one_that_refits(compose: Any
         "worker": settings.QUEUE,
         "slow-worker": settings.SLOW_QUEUE,
         "inquiry-worker": settings.INQUIRY_QUEUE,
+        "caller": settings.CALL_QUEUE,
     }
     heard = {name: compose["services"][name]["command"][5] for name in queues}
     assert heard == queues

@@ -14,6 +14,7 @@ ONLY_PROGRAMS = {
     "campaigns.Onboarding.Platform": "pages differ by it; two of its three labels are names",
     "chatbots.Reply.Origin": "only the administration lists it",
     "core.Job.State": "the health page has words of its own",
+    "endpoints.CallRequest.State": "counted by progress, never named",
     "judgments.Answer.Value": "choices have words of their own on the judging pages",
     "judgments.Assignment.Source": "told apart by queries, never named",
     "judgments.Assignment.State": "counted, never named",

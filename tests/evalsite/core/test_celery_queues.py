@@ -34,7 +34,8 @@ def test_worker_of_all_queues_takes_refits_first(broker: Connection) -> None:
     for queue in queues:
         queue.declare()
     producer = broker.Producer(channel)
-    for name in (settings.INQUIRY_QUEUE, settings.INQUIRY_QUEUE, settings.QUEUE, settings.QUEUE, settings.SLOW_QUEUE):
+    sent = (settings.CALL_QUEUE, settings.INQUIRY_QUEUE, settings.INQUIRY_QUEUE, settings.QUEUE, settings.QUEUE)
+    for name in (*sent, settings.SLOW_QUEUE):
         producer.publish({}, routing_key=name, exchange=name)
 
     def take(body: object, message: Message) -> None:
@@ -42,9 +43,9 @@ def test_worker_of_all_queues_takes_refits_first(broker: Connection) -> None:
         message.ack()
 
     with broker.Consumer(queues, callbacks=[take], channel=channel):
-        while len(taken) < 5:
+        while len(taken) < 6:
             broker.drain_events(timeout=PATIENCE_S)
-    wanted = [settings.QUEUE] * 2 + [settings.SLOW_QUEUE] + [settings.INQUIRY_QUEUE] * 2
+    wanted = [settings.QUEUE] * 2 + [settings.SLOW_QUEUE] + [settings.INQUIRY_QUEUE] * 2 + [settings.CALL_QUEUE]
     assert taken == wanted
 
 
