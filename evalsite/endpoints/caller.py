@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from django.conf import settings
-from django.db import DatabaseError, InterfaceError, OperationalError, close_old_connections, connection
+from django.db import DatabaseError, InterfaceError, OperationalError, close_old_connections
 from django.utils import timezone
 
 from evalsite.endpoints.call import CallOutcome, endpoint_call
@@ -179,7 +179,6 @@ def calls_run(endpoint_id: int, *, owner: str, until: float) -> int:
         plans = calls_claim(owner=owner, room={endpoint_id: 1})
         if not plans:
             break
-        connection.close_if_unusable_or_obsolete()
         calls_record([call_make(plans[0])])
         count += 1
     return count

@@ -31,7 +31,7 @@ def callers_wake() -> None:
     if not settings.PRODUCTION:
         return
     endpoints = endpoints_with_work()
-    if endpoints and _messages_waiting() < LONGEST_BACKLOG:
+    if endpoints and messages_waiting() < LONGEST_BACKLOG:
         for number in endpoints:
             callers_send(number)
 
@@ -45,7 +45,7 @@ def callers_send(endpoint_id: int) -> None:
         log.warning("broker not reachable, endpoint %s waits for the sweep: %s", endpoint_id, error)
 
 
-def _messages_waiting() -> int:
+def messages_waiting() -> int:
     """Return how many messages wait: without a worker of this queue they must not pile up."""
     with current_app.connection_for_write() as broker:
         queue: Any = Queue(settings.CALL_QUEUE, Exchange(settings.CALL_QUEUE), channel=broker.default_channel)

@@ -1,8 +1,8 @@
 """`python -m tests.benchmarks.collect_replies`: collect 10,000 replies from 10 endpoints with 50 ms latency.
 
 A site of its own on SQLite, one caller (a real `manage.py call_endpoints`) and one chat server, each in a process of
-its own. Targets: at most 60 s, and a caller whose memory stays flat: at the end it holds at most a tenth more than after
-a fifth of the replies. On a busy machine the caller's processor time says more than the seconds.
+its own. Targets: at most 60 s, and flat memory: at the end the caller holds at most a tenth more than after a fifth
+of the replies. Where other work runs, the processor time says more than the seconds.
 """
 
 from __future__ import annotations
