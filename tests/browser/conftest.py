@@ -25,7 +25,11 @@ ARGUMENTS = [
 ]
 
 # All tests come from one address.
-GENEROUS = {"TOUCHSTONE_ENROLMENTS_PER_HOUR": "100000", "TOUCHSTONE_READS_PER_MINUTE": "100000"}
+GENEROUS = {
+    "TOUCHSTONE_ENROLMENTS_PER_HOUR": "100000",
+    "TOUCHSTONE_READS_PER_MINUTE": "100000",
+    "TOUCHSTONE_ENDPOINT_NETWORKS": "127.0.0.0/8",
+}
 PATIENCE_MS = PATIENCE_S * 1000  # no test is timed: a page may wait for a machine that compiles or fits beside it
 expect.set_options(timeout=PATIENCE_MS)
 
@@ -48,10 +52,10 @@ def window(browser: Browser, **look: Any) -> Iterator[BrowserContext]:
 
 
 class Site:
-    """A served site and its data directory."""
+    """A served site, its data directory and its supervisor."""
 
     def __init__(self, url: str, data: Path) -> None:
-        self.url, self.data = url, data
+        self.url, self.data, self.pid = url, data, 0
 
     def run(self, call: str) -> None:
         """Call a function of tests.browser.showcase in the site's own database."""
@@ -77,6 +81,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     log = data / "log"  # and no pipe, which is full when nobody reads it
     with log.open("w") as output:
         process = start_manage(data, "demo", "--port", str(port), "--annotators", "0", output=output, **GENEROUS)
+    site.pid = process.pid
     try:
         wait_until_ready(site.url, process)
         yield site

@@ -47,6 +47,8 @@ NAMES = (
     "Prompts",
     "Chatbots",
     "Badge",
+    "Anthropic",
+    "Messages",
     "SVG",
     "Mechanical",
     "Turk",
@@ -93,7 +95,7 @@ def lively(make_campaign: CampaignMaker, alice: User) -> Campaign:
 def endpoint_pages(owner: User) -> list[str]:
     """Pages of an endpoint whose test has failed and whose collection goes on."""
     chatbot = Chatbot.objects.all()[0]
-    settings = EndpointSettings(adapter="http_json", url="https://nobody.invalid/", system_prompt="Sei kurz.")
+    settings = EndpointSettings(adapter="http_json", url="https://nobody.invalid/", system_prompt="trial")
     endpoint = endpoint_register(chatbot=chatbot, label="live", settings=settings, secret="sk-of-this-test", by=owner)
     endpoint_test(endpoint=endpoint, by=owner)
     call_all()
