@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 # `Kernels` documents what the compiled kernels and their references implement.
-KERNELS = "irt_engine/fitting/kernels.py"
+KERNELS = "irt_engine/fitting/kernel_protocol.py"
 WORDS = 30  # in a sentence
 LONG_SENTENCES = 0.02  # the share that may be longer
 
