@@ -12,7 +12,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = """
 import sys
 import warnings
-from irt_engine.simulate import all_cells, draw_truth, draw_votes
+from irt_engine.simulate import all_cells, draw_votes
+from irt_engine.truth import draw_truth
 from scheduler.forecasting.random_baseline import random_baseline
 from scheduler.forecasting.forecast import FORECASTABLE_POLICIES, ForecastTerms, forecast
 from scheduler.forecasting.goals import Separated

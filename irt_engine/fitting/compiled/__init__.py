@@ -2,7 +2,12 @@
 
 Lanes are the cells of a block at the points: lane q m + i is cell i of m at point q. Inner loops run over cells that
 are adjacent in memory.
+
+Slices, broadcasts and np.dot are avoided, because numba takes seconds to compile them. `whole_covariances` is a few
+large matrix products, for which numpy needs no compilation.
 """
+
+from irt_engine.fitting.reference_elimination import whole_covariances
 
 from .elimination import (
     add_replies,
@@ -17,7 +22,6 @@ from .elimination import (
     sum_slots,
     theta_information,
     theta_of,
-    whole_covariances,
 )
 from .expected_terms import expected_terms
 
@@ -39,6 +43,4 @@ __all__ = [
     "whole_covariances",
 ]
 
-CHUNK = (
-    1 << 16
-)  # numbers in cross blocks that are worked on together: they are used while they are in the nearer caches
+CHUNK = 1 << 16  # numbers in cross blocks that are processed together, few enough for the nearer caches

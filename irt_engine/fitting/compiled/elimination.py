@@ -90,8 +90,9 @@ def add_replies(info: SlotInformation, D: FloatArray) -> None:
 def _touch(info: SlotInformation, j: int, place: IntArray, touched: IntArray) -> int:
     """The columns that a slot's cells and the common log gaps are about, in order: `touched`, whose number is returned.
     `place` (S,) is where a column is among them, or -1."""
-    place[:] = -1
-    place[len(place) - info.cross.shape[1] + info.first_gap :] = 0
+    common = len(place) - info.cross.shape[1] + info.first_gap
+    for s in range(len(place)):
+        place[s] = 0 if s >= common else -1
     for i in range(info.starts[j], info.starts[j + 1]):
         for k in range(info.col.shape[1]):
             place[info.col[i, k]] = 0
@@ -134,19 +135,36 @@ def cross_blocks(info: SlotInformation, first: int, last: int, C: FloatArray) ->
 
 
 @compiled
+def _add_product(by: float, left: FloatArray, right: FloatArray, total: FloatArray) -> None:
+    """Add by * left right to total, by loops: numba's matrix product takes seconds to compile."""
+    for r in range(left.shape[0]):
+        for k in range(left.shape[1]):
+            share = by * left[r, k]
+            for c in range(right.shape[1]):
+                total[r, c] += share * right[k, c]
+
+
+@compiled
 def eliminate(info: SlotInformation, lower: FloatArray, shared: FloatArray) -> None:
     """Take C' D^-1 C of every slot off (S, S); lower (J, W, W) is L^-1 of D = L L'."""
-    S = len(shared)
-    place, touched = np.empty(S, np.int64), np.empty(S, np.int64)
+    S, W = len(shared), lower.shape[1]
+    place, touched, taken = np.empty(S, np.int64), np.empty(S, np.int64), np.empty(S)
     for j in range(len(lower)):
         T = _touch(info, j, place, touched)
-        C = np.zeros((lower.shape[1], T))
+        C = np.zeros((W, T))
         _cross_block(info, j, place, C)
-        half = np.dot(lower[j], C)
-        taken = np.dot(half.T, half)
+        half = np.zeros((W, T))
+        _add_product(1.0, lower[j], C, half)
         for s in range(T):
             for t in range(T):
-                shared[touched[s], touched[t]] -= taken[s, t]
+                taken[t] = 0.0
+            for w in range(W):
+                by = half[w, s]
+                for t in range(T):
+                    taken[t] += by * half[w, t]
+            row = shared[touched[s]]
+            for t in range(T):
+                row[touched[t]] -= taken[t]
 
 
 @compiled
@@ -154,53 +172,27 @@ def slot_covariances(
     info: SlotInformation, first: int, lower: FloatArray, covariance: FloatArray, cross: FloatArray, own: FloatArray
 ) -> None:
     """Fill B Sigma (slots, W, S) and B Sigma B' + D^-1 of some slots; lower (slots, W, W) is their L^-1."""
-    S, gaps = len(covariance), info.cross.shape[1] - info.first_gap
+    S, W, gaps = len(covariance), lower.shape[1], info.cross.shape[1] - info.first_gap
     place, touched = np.empty(S, np.int64), np.empty(S, np.int64)
     for here in range(len(own)):
         T = _touch(info, first + here, place, touched)
-        C, sigma = np.zeros((lower.shape[1], T)), np.empty((T, T))
+        C, B, sigma, along = np.zeros((W, T)), np.zeros((W, T)), np.empty((T, T)), np.zeros((W, T))
         _cross_block(info, first + here, place, C)
         for s in range(T):
             for t in range(T):
                 sigma[s, t] = covariance[touched[s], touched[t]]
-        inverse = np.dot(lower[here].T, lower[here])
-        B = -np.dot(inverse, C)
-        for g in range(gaps):
-            B[info.first_gap + g, place[S - gaps + g]] += 1.0
-        along = np.dot(B, sigma)
-        own[here] = np.dot(along, B.T) + inverse
-        for w in range(len(along)):
-            for t in range(T):
-                cross[here, w, touched[t]] = along[w, t]
-
-
-@compiled
-def whole_covariances(
-    lower: FloatArray,
-    half: FloatArray,
-    covariance: FloatArray,
-    first_gap: int,
-    common: int,
-    cross: FloatArray,
-    own: FloatArray,
-) -> None:
-    """As `slot_covariances`, from half = L^-1 C (slots, W, S). In one call, because threads wait in between."""
-    (slots, W, S), B = half.shape, np.empty_like(half)
-    for j in range(slots):
-        np.dot(lower[j].T, half[j], B[j])
-        for w in range(W):
-            for s in range(S):
-                B[j, w, s] = -B[j, w, s]
-        for g in range(S - common):
-            B[j, first_gap + g, common + g] += 1.0
-    np.dot(B.reshape(-1, S), covariance, cross.reshape(-1, S))
-    inverse = np.empty((W, W))
-    for j in range(slots):
-        np.dot(cross[j], B[j].T, own[j])
-        np.dot(lower[j].T, lower[j], inverse)
         for r in range(W):
             for c in range(W):
-                own[j, r, c] += inverse[r, c]
+                own[here, r, c] = 0.0
+        _add_product(1.0, lower[here].T, lower[here], own[here])
+        _add_product(-1.0, own[here], C, B)
+        for g in range(gaps):
+            B[info.first_gap + g, place[S - gaps + g]] += 1.0
+        _add_product(1.0, B, sigma, along)
+        _add_product(1.0, along, B.T, own[here])
+        for w in range(W):
+            for t in range(T):
+                cross[here, w, touched[t]] = along[w, t]
 
 
 @compiled

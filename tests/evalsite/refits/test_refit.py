@@ -35,7 +35,7 @@ from evalsite.refits import planning
 from evalsite.refits import refit as refit_module
 from evalsite.refits.mapping import FitInput, Planner, fit_input
 from evalsite.refits.models import Alarm, Findings
-from irt_engine import EngineError, Posterior
+from irt_engine import EngineError, FitResult, Posterior
 from scheduler import CampaignState, Plan, SchedulerError, plan
 from scheduler.forecasting.random_baseline import RandomBaseline, random_baseline
 from tests.environment import PATIENCE_S
@@ -153,10 +153,10 @@ def test_a_failed_fit_leaves_the_last_board_and_the_queue(
     run_jobs()
     good = snapshot_current(board_of(campaign))
 
-    def fails(*args: object, **options: object) -> Posterior:
+    def fails(*args: object, **options: object) -> FitResult:
         raise EngineError("no answer", code="did_not_converge", hint="look at the data")
 
-    monkeypatch.setattr(refit_module, "estimate", fails)
+    monkeypatch.setattr(refit_module, "estimate_with_warm_start", fails)
     judge(campaign, bob, blocks=2)
     run_jobs()
     assert snapshot_current(board_of(campaign)) == good

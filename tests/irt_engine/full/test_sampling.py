@@ -6,6 +6,7 @@ import importlib
 import subprocess
 import sys
 import warnings
+from dataclasses import replace
 from importlib.machinery import ModuleSpec
 from types import SimpleNamespace
 from typing import Any
@@ -297,9 +298,8 @@ def test_agreement_measures_in_full_standard_deviations() -> None:
     full = FullPosterior(reference, diagnostics=None)  # type: ignore[arg-type]
     same = agreement(reference, full)
     assert (same.mean, same.sd, same.worst_mean, same.worst_sd) == (0.0, 0.0, 0.0, 0.0)
-    off = type(reference)(**{name: getattr(reference, name) for name in reference.__slots__} | {
-        "theta": reference.theta + 0.3 * reference.theta_se, "theta_se": 0.9 * reference.theta_se
-    })  # fmt: skip
+    theta, theta_se = reference.theta + 0.3 * reference.theta_se, 0.9 * reference.theta_se
+    off = replace(reference, theta=theta, theta_se=theta_se)
     found = agreement(off, full)
     assert [found.mean, found.worst_mean] == pytest.approx([0.3, 0.3])
     assert [found.sd, found.worst_sd] == pytest.approx([0.1, 0.1])
