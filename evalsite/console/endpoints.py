@@ -9,13 +9,15 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from evalsite.accounts.models import User
-from evalsite.campaigns.endpoint_access import endpoint_for, may_use_endpoints
+from evalsite.campaigns.endpoint_access import endpoint_for, may_use_endpoints, role_in
 from evalsite.campaigns.library import prompt_sets_owned
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.selectors import as_uuid
 from evalsite.chatbots.models import Version
 from evalsite.chatbots.selectors import replies_counted
 from evalsite.console.endpoint_forms import ADAPTER_WORDS, SecretForm
+from evalsite.console.page_frame import CampaignContext
+from evalsite.console.tables import chatbots_context
 from evalsite.core.errors import InvalidInput, NotFound
 from evalsite.endpoints.collecting import collection_resume, collection_start
 from evalsite.endpoints.models import Collection, Endpoint, EndpointCheck
@@ -153,6 +155,16 @@ def endpoints_by_version(versions: Sequence[Version]) -> dict[int, dict[str, Any
     """Return, for each live version, its endpoint with what it has cost."""
     found = Endpoint.objects.filter(version__in=versions)
     return {one.version_id: {"endpoint": one, "cost": _cost_text(endpoint_cost(one))} for one in found}
+
+
+def entrants_context(desk: CampaignContext) -> dict[str, Any]:
+    """Return the entrants of a campaign, and what live ones have cost if this person may know it."""
+    context = chatbots_context(desk)
+    versions = [row.version for row in context["rows"]]
+    knows = role_in(desk.campaign.organisation, desk.user) is not None
+    live = endpoints_by_version(versions) if knows else {}
+    costs = [{"version": one, **live[one.pk]} for one in versions if one.pk in live]
+    return {**context, "costs": costs}
 
 
 def live_versions_context(campaign: Campaign, user: User) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from evalsite.console.action_pages import (
     preview_ask,
     preview_context,
 )
+from evalsite.console.endpoints import entrants_context
 from evalsite.console.full_check import check_context
 from evalsite.console.health import health_context
 from evalsite.console.overview import home_context, overview_context
@@ -88,7 +89,7 @@ def rows_page(
 
 pairs = rows_page("pairs", tables.pairs_context)
 prompts = rows_page("prompts", tables.prompts_context)
-chatbots = rows_page("chatbots", lambda desk, _query: tables.chatbots_context(desk))
+chatbots = rows_page("chatbots", lambda desk, _query: entrants_context(desk))
 annotators = rows_page("annotators", tables.annotators_context)
 judgments = rows_page("judgments", tables.judgments_context)
 skips = rows_page("skips", tables.skips_context, tab="judgments")

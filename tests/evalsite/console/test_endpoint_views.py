@@ -8,7 +8,8 @@ import pytest
 from django.test import Client, override_settings
 
 from evalsite.accounts.models import Membership, User
-from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.models import Campaign, CampaignRole
+from evalsite.campaigns.services import entrant_add
 from evalsite.chatbots.models import Chatbot, Reply
 from evalsite.core.models import AuditEntry
 from evalsite.demo.chatbot_server import ChatbotServer, chatbots_served
@@ -169,6 +170,21 @@ def test_setup_collects_and_then_offers_the_version(owner: Client, endpoint: End
     assert f"?version={endpoint.version.public_id}" in owner.get(step).content.decode()
 
 
+def test_campaign_tells_members_what_its_live_chatbots_cost(
+    owner: Client, endpoint: Endpoint, draft: Campaign, charlie: User
+) -> None:
+    acted(owner, endpoint, "collect", prompt_set=str(draft.prompt_set.public_id))
+    call_all()
+    entrant_add(campaign=draft, version=endpoint.version)
+    page = f"/console/{draft.slug}/chatbots/"
+    assert "What live chatbots have cost trial bot 0 live 0.00 USD" in words(owner.get(page))
+    CampaignRole.objects.create(campaign=draft, user=charlie, role="manager")
+    helper = Client()
+    helper.force_login(charlie)
+    assert "What live chatbots have cost" not in words(helper.get(page))
+    assert "Live chatbots" not in words(helper.get(f"/console/{draft.slug}/setup/chatbots/"))
+
+
 @pytest.mark.parametrize("sent", ["", "nonsense", str(uuid.uuid4())])
 def test_unknown_endpoint_is_not_collected_from(owner: Client, draft: Campaign, sent: str) -> None:
     assert owner.post(f"/console/{draft.slug}/setup/chatbots/", {"collect": sent}).status_code in {400, 404}
@@ -186,6 +202,17 @@ def test_settings_change_but_those_of_replies_are_fixed(owner: Client, endpoint:
     assert answer.status_code == 302
     endpoint.refresh_from_db()
     assert (endpoint.timeout_s, endpoint.model) == (33, "parrot")
+
+
+def test_another_server_needs_the_secret_again(owner: Client, endpoint: Endpoint) -> None:
+    address, elsewhere = f"{HOME}{endpoint.public_id}/change/", "http://127.0.0.9:9/v1"
+    answer = owner.post(address, form(elsewhere, secret=""))
+    assert answer.status_code == 400
+    endpoint.refresh_from_db()
+    assert endpoint.url != elsewhere
+    assert owner.post(address, form(elsewhere, secret="sk-for-the-other-one")).status_code == 302
+    endpoint.refresh_from_db()
+    assert endpoint.url == elsewhere
 
 
 def test_endpoint_is_paused_and_resumed(owner: Client, endpoint: Endpoint) -> None:
