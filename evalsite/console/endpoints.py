@@ -36,7 +36,7 @@ from evalsite.endpoints.selectors import (
 from evalsite.presentation.formatting import fixed, share, whole
 from evalsite.prompts.models import PromptSet
 
-MOST_CALLS, MOST_SETS = 20, 200
+MOST_CALLS, MOST_SETS, MOST_LIVE = 20, 200, 50
 
 
 def money_text(amount: Decimal | None, currency: str) -> str:
@@ -181,7 +181,7 @@ def live_versions_context(campaign: Campaign, user: User) -> dict[str, Any]:
     )
     rows = [
         _live_row(one, campaign.prompt_set, has.get(one.version_id, 0), prompts)
-        for one in found.select_related("version__chatbot").order_by("-pk")[:MOST_SETS]
+        for one in found.select_related("version__chatbot").order_by("-pk")[:MOST_LIVE]
     ]
     return {"live": rows, "live_going": any(row["row"] and row["row"]["going"] for row in rows), "prompts": prompts}
 
