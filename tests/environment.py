@@ -30,6 +30,7 @@ for name in (
     "ALLOWED_HOSTS",
     "SITE_URL",
     "TOUCHSTONE_DEBUG",
+    "TOUCHSTONE_ENDPOINT_KEYS",
     "TOUCHSTONE_ENDPOINT_NETWORKS",
     "TOUCHSTONE_REDIS_PREFIX",
 ):
@@ -43,6 +44,7 @@ if PRODUCTION:
         "REDIS_URL": REDIS_URL,
         "TOUCHSTONE_REDIS_PREFIX": REDIS_PREFIX,
         "SECRET_KEY": "tests-only-0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEFGH",
+        "TOUCHSTONE_ENDPOINT_KEYS": "tests-only-key-of-endpoints-0123456789-abcdefghijkl",
         "ALLOWED_HOSTS": "testserver,localhost,127.0.0.1",
         "TOUCHSTONE_HTTPS": "no",
         "STATIC_ROOT": os.environ["TOUCHSTONE_DATA_DIR"] + "/static",
