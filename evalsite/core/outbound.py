@@ -27,6 +27,8 @@ Resolver = Callable[[str, int, float], Sequence[str]]
 
 MAX_BYTES = 2_000_000
 MAX_HEADER_BYTES = 200_000
+MAX_PIECES = 20_000
+"""Reads, and chunks, of one response. More come only from a server that wants to keep our processor busy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +129,7 @@ class _Exchange:
         self._deadline = time.monotonic() + timeout_s
         self._max_bytes = max_bytes
         self._received = 0
+        self._reads = 0
         self._stage = "resolving the host name"
         self._ended = False
         self.first_byte_at: datetime | None = None
@@ -155,11 +158,13 @@ class _Exchange:
             self.first_byte_at = timezone.now()
             self._stage = "reading the response"
         self._received += len(data)
-        if self._received > 2 * self._max_bytes + MAX_HEADER_BYTES:
+        self._reads += 1
+        body = 0 if self.status is None else 2 * self._max_bytes
+        if self._received > body + MAX_HEADER_BYTES or self._reads > MAX_PIECES:
             raise self.too_large()
 
     def too_large(self) -> OutboundError:
-        return self.error("too_large", f"The response has more than {self._max_bytes:,} bytes.")
+        return self.error("too_large", f"The response has more than {self._max_bytes:,} bytes, or too many pieces.")
 
     def run(self, connection: httpcore2.HTTPConnection, request: httpcore2.Request) -> Response:
         try:
@@ -184,10 +189,10 @@ class _Exchange:
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
         self._check(headers)
         body = bytearray()
-        for part in response.iter_stream():
+        for number, part in enumerate(response.iter_stream()):
             body += part
             self.remaining()  # many small chunks arrive in one read
-            if len(body) > self._max_bytes:
+            if len(body) > self._max_bytes or number > MAX_PIECES:
                 raise self.too_large()
         return Response(response.status, headers, bytes(body), self.first_byte_at or timezone.now())
 

@@ -172,8 +172,10 @@ def test_proxy_of_the_environment_is_not_used(monkeypatch: pytest.MonkeyPatch) -
         sends(b"HTTP/1.1 200 OK\r\n\r\n", *[b"x" * 100_000] * 1000),
         sends(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", *[b"1000\r\n" + b"x" * 4096 + b"\r\n"] * 1000),
         sends(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", *[b"1;" + b"e" * 4090 + b"\r\nx\r\n"] * 1000),
+        sends(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", *[b"1\r\nx\r\n" * 10_000] * 100),
+        sends(*[b"HTTP/1.1 102 Processing\r\n\r\n" * 10_000] * 100),
     ],
-    ids=["announced", "100 MB", "chunked", "chunk extensions"],
+    ids=["announced", "100 MB", "chunked", "chunk extensions", "tiny chunks", "informational responses"],
 )
 def test_large_response_is_cut_off(behaviour: Behaviour) -> None:
     assert failure(behaviour).kind == "too_large"
@@ -200,10 +202,11 @@ def test_compressed_response_is_refused(coding: str) -> None:
         (sends(b"HTTP/1.1 101 Switching\r\nUpgrade: websocket\r\nConnection: upgrade\r\n\r\n"), "protocol"),
         (sends(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n"), "protocol"),
         (sends(b"HTTP/1.1 200 OK\r\nContent-Length: 100000000000000000000000\r\n\r\n"), "protocol"),
+        (sends(b"HTTP/1.1 200 OK\r\n", *[b"X-Long: 1\r\n" * 10_000] * 100), "protocol"),
         (sends(), "connect"),
         (sends(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc"), "connect"),
     ],
-    ids=["no HTTP", "upgrade", "transfer coding", "endless length", "closed", "cut off"],
+    ids=["no HTTP", "upgrade", "transfer coding", "endless length", "endless headers", "closed", "cut off"],
 )
 def test_broken_response_has_a_kind(behaviour: Behaviour, kind: str) -> None:
     assert failure(behaviour).kind == kind
