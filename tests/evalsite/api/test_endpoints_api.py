@@ -1,5 +1,7 @@
 """Live chatbots by the API: register, test, collect, pause; and no secret in any answer."""
 
+import hashlib
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,6 +12,7 @@ from evalsite.accounts.models import ApiToken, User
 from evalsite.accounts.services import api_token_issue
 from evalsite.campaigns.models import Campaign
 from evalsite.chatbots.models import Chatbot, Reply
+from evalsite.core.models import IdempotencyKey
 from evalsite.demo.chatbot_server import ChatbotServer, chatbots_served
 from evalsite.endpoints.adapters.base import MASK
 from evalsite.endpoints.models import Endpoint
@@ -187,6 +190,14 @@ def test_no_answer_holds_the_secret(api: Api, endpoint: Any, draft: Campaign) ->
     changed = api.put(address(endpoint, "/secret"), {"secret": "sk-another-one-4711"})
     assert changed.status_code == 200
     assert "4711" not in changed.content.decode()
+
+
+def test_hash_of_a_request_does_not_let_secrets_be_tried(api: Api, server: ChatbotServer) -> None:
+    body = wanted(server)
+    assert [api.post(PLACE, body, key="k").status_code for _ in range(2)] == [201, 201]
+    assert Endpoint.objects.count() == 1
+    plain = hashlib.sha256(f"POST {PLACE}\n{json.dumps(body, sort_keys=True)}".encode()).hexdigest()
+    assert IdempotencyKey.objects.get().sha256 != plain
 
 
 def test_token_that_only_reads_changes_nothing(alice: User, endpoint: Any) -> None:
