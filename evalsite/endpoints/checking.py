@@ -4,14 +4,17 @@ from datetime import datetime
 
 from django.db.models import QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from evalsite.accounts.models import User
 from evalsite.core.audit import audit_record
 from evalsite.core.db import CLOCK_SET_BACK, write_transaction
+from evalsite.core.errors import Conflict
 from evalsite.endpoints.encryption import key_ids
 from evalsite.endpoints.messages import DAILY_PROMPTS, RECOVERY_PROMPT, TEST_TURNS, said_by_user
 from evalsite.endpoints.models import CallRequest, Endpoint, EndpointCheck, Secret
 from evalsite.endpoints.queue import CHECK_PRIORITY, TEST_PRIORITY, requests_enqueue, secret_unreadable
+from evalsite.endpoints.selectors import endpoint_cost
 from evalsite.endpoints.services import secret_of
 from evalsite.endpoints.states import DAY, recovery_delay
 
@@ -19,7 +22,7 @@ from evalsite.endpoints.states import DAY, recovery_delay
 def endpoint_test(*, endpoint: Endpoint, by: User | None = None) -> EndpointCheck:
     """Queue a test: a fixed conversation of three turns. The page polls for its result (`selectors.check_result`).
 
-    A check in progress gives way to the test. Raises Conflict for a secret that cannot be read.
+    A check in progress gives way to the test. Raises Conflict for a secret that cannot be read, and at a cap.
     """
     with write_transaction():
         locked = Endpoint.objects.select_for_update(no_key=True).get(pk=endpoint.pk)
@@ -27,6 +30,7 @@ def endpoint_test(*, endpoint: Endpoint, by: User | None = None) -> EndpointChec
         running = EndpointCheck.objects.filter(endpoint=locked, state=EndpointCheck.State.RUNNING).first()
         if running is not None and running.kind == EndpointCheck.Kind.TEST:
             return running
+        _check_affordable(locked)
         if running is not None:
             check_abandon(running)
         check = _begin(locked, EndpointCheck.Kind.TEST, [TEST_TURNS[0]], TEST_PRIORITY)
@@ -61,6 +65,16 @@ def check_abandon(check: EndpointCheck) -> None:
     check.requests.filter(state=CallRequest.State.QUEUED).update(state=CallRequest.State.FAILED, finished_at=now)
     check.state, check.finished_at = EndpointCheck.State.FAILED, now
     check.save(update_fields=["state", "finished_at"])
+
+
+def _check_affordable(endpoint: Endpoint) -> None:
+    """Raise Conflict at a cap, where the test would wait until the cap is raised or the day is over."""
+    if endpoint_cost(endpoint).at_cap:
+        raise Conflict(
+            _("The cost cap of this endpoint is reached, so that no call begins."),
+            hint=_("Raise the cap, or wait for the next day if it is the daily one."),
+            code="cap_reached",
+        )
 
 
 def _check_due(now: datetime) -> QuerySet[Endpoint]:

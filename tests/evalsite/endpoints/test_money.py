@@ -8,7 +8,9 @@ import time_machine
 from django.utils import timezone
 
 from evalsite.chatbots.models import Chatbot
+from evalsite.core.errors import Conflict
 from evalsite.endpoints.call import CallOutcome
+from evalsite.endpoints.checking import endpoint_test
 from evalsite.endpoints.collecting import collection_start
 from evalsite.endpoints.failures import ErrorClass
 from evalsite.endpoints.models import Call, Endpoint
@@ -57,6 +59,12 @@ def test_at_the_cap_no_call_begins_and_running_ones_end(capped: Endpoint) -> Non
     collection = capped.collections.get()
     assert endpoint_cost(capped).at_cap == "daily"
     assert collection_progress(collection).waits_for == "daily_cap"
+
+
+def test_test_at_the_cap_is_refused(capped: Endpoint) -> None:
+    work(capped, *[all_tokens()] * 3)
+    with pytest.raises(Conflict, match="cap of this endpoint is reached"):
+        endpoint_test(endpoint=capped)
 
 
 def test_next_day_has_its_own_budget(capped: Endpoint) -> None:
