@@ -129,6 +129,7 @@ def run(replies: int, endpoints: int, latency_s: float, concurrency: int) -> Out
         "TOUCHSTONE_DATA_DIR": folder,
         "TOUCHSTONE_ENDPOINT_NETWORKS": "127.0.0.0/8",
         "TOUCHSTONE_ENDPOINT_KEYS": KEY,
+        "TOUCHSTONE_WORKER_NICE": "0",  # there are no pages to give way to
         "DJANGO_SETTINGS_MODULE": "evalsite.settings",
     }
     import django
