@@ -1,0 +1,19 @@
+"""The benchmark of selections, at toy size."""
+
+import pytest
+
+from tests.benchmarks import selections
+
+
+def test_conversations_as_units_keep_their_promise_where_plain_turns_do_not() -> None:
+    found = selections.tally(selections.LEVELS["equal"], 20, 60, seed=3)
+    assert found.rates > 0.9
+    assert found.differences > 0.9
+    assert found.rejected < 0.15 < found.plain_rejected
+
+
+def test_true_rates_are_means_over_conversations() -> None:
+    (rate,) = selections.true_rates((0.0,))
+    assert rate == pytest.approx(0.5)
+    (high,) = selections.true_rates((1.6,))
+    assert 0.75 < high < 0.832, "nearer to one half than in a conversation without a shift"
