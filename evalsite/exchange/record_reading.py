@@ -38,12 +38,13 @@ class Records:
     columns: the header, or for JSON the keys so far, because objects may omit unknown values.
     """
 
-    def __init__(self, source: OpenedFile) -> None:
+    def __init__(self, source: OpenedFile, *, delimiter: str = ",") -> None:
         self.row: int | None = None
         self.line: int | None = None
         self.columns: dict[str, None] = {}
         self.repeated: frozenset[str] = frozenset()
         self._source = source
+        self._delimiter = delimiter
         first = source.head().lstrip()[:1]
         self.kind = {b"[": "JSON array", b"{": "JSON lines"}.get(first, "CSV")
 
@@ -81,7 +82,7 @@ class Records:
 
         `self.row` and `self.line` are of the current row.
         """
-        reader = csv.reader(lines, strict=True)
+        reader = csv.reader(lines, strict=True, delimiter=self._delimiter)
         while True:
             self.line = lines.number + 1
             lines.begin_record()

@@ -7,21 +7,17 @@ rank        chatbot     ability   95 % interval                             judg
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from evalsite.core.row_files import defused
-from evalsite.core.terminal import shown
 from evalsite.exchange.campaign_planning import CampaignPlan, ForecastRow
 from evalsite.exchange.file_ranking import ChatbotRow, PairRow, Ranking
 from evalsite.exchange.replays import Replay
+from evalsite.exchange.text_layout import GAP, aligned, columns, counted, short_name
 from scheduler.forecasting.forecast import Range
 
 _Z = 1.959963984540054  # Quantile of a two-sided 95 % interval.
 _LEAST_DRAWING, _MOST_DRAWING = 16, 48  # Columns.
-_LONGEST_NAME = 40
-_GAP = "  "
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +42,8 @@ def as_table(ranking: Ranking, *, width: int = 100, pen: Pen = UNICODE) -> str:
     """
     facts = ranking.fit
     head = (
-        f"{_MODELS[ranking.model]}: {_count(facts.judgments, 'judgment')} in {_count(facts.cells, 'cell')} "
-        f"of {_count(len(ranking.prompts), 'prompt')}, fitted in {facts.seconds:.1f} s"
+        f"{_MODELS[ranking.model]}: {counted(facts.judgments, 'judgment')} in {counted(facts.cells, 'cell')} "
+        f"of {counted(len(ranking.prompts), 'prompt')}, fitted in {facts.seconds:.1f} s"
     )
     body = _board(ranking, width, pen) if ranking.model == "board" else _comparisons(ranking.pairs, width, pen)
     return "\n".join([head, "", *body])
@@ -58,8 +54,8 @@ def replay_as_table(replay: Replay) -> str:
     known, base = replay.reference.judgments, replay.reference
     against = f"the board of all {known:,} votes" if known else "the known truth"
     head = (
-        f"Policy {replay.policy}, seed {replay.seed}, against {against}: {_count(len(base.chatbots), 'chatbot')}, "
-        f"{base.separated:,} of {_count(base.pairs, 'pair')} separated"
+        f"Policy {replay.policy}, seed {replay.seed}, against {against}: {counted(len(base.chatbots), 'chatbot')}, "
+        f"{base.separated:,} of {counted(base.pairs, 'pair')} separated"
     )
     heads = ("votes", "tau", "RMSE", "decided", "wrong", "mean SE", "coverage")
     cells = [
@@ -80,11 +76,11 @@ def replay_as_table(replay: Replay) -> str:
 def plan_as_table(plan: CampaignPlan) -> str:
     """Return a plan in lines: one for each forecast, then the savings and the advice."""
     head = (
-        f"{_count(plan.chatbots, 'chatbot')} on {_count(plan.prompts, 'prompt')}, "
-        f"{_count(plan.votes_per_item, 'vote')} an item, until {plan.goal} is {plan.target:g}"
+        f"{counted(plan.chatbots, 'chatbot')} on {counted(plan.prompts, 'prompt')}, "
+        f"{counted(plan.votes_per_item, 'vote')} an item, until {plan.goal} is {plan.target:g}"
     )
     if plan.budget is not None:
-        head += f", with a budget of {_count(plan.budget, 'judgment')}"
+        head += f", with a budget of {counted(plan.budget, 'judgment')}"
     heads, cells = _forecast_cells(plan.forecasts)
     lines = _lines(heads, "<" + ">" * (len(heads) - 1), cells, [], 0, ASCII)
     campaigns = " and ".join(f"{row.forecast.campaigns:,}" for row in plan.forecasts if row.simulated)
@@ -137,7 +133,7 @@ def _chatbot_lines(rows: Sequence[ChatbotRow], width: int, pen: Pen) -> list[str
     cells = [
         [
             _rank(row),
-            _short(row.name),
+            short_name(row.name),
             _decimal(row.ability),
             _interval(row.lower, row.upper),
             f"{row.judgments:,}",
@@ -153,9 +149,9 @@ def _comparisons(rows: Sequence[PairRow], width: int, pen: Pen) -> list[str]:
     spans = [_span(row) for row in rows]
     cells = [
         [
-            _short(row.a),
-            _short(row.b),
-            *([_short(row.by or "(blank)")] if labelled else []),
+            short_name(row.a),
+            short_name(row.b),
+            *([short_name(row.by or "(blank)")] if labelled else []),
             _decimal(row.delta) + ("*" if row.significant else " "),
             _interval(span[0], span[2]),
             _decimal(row.p_better),
@@ -177,15 +173,11 @@ def _lines(
     pen: Pen,
 ) -> list[str]:
     """Return aligned rows below their header, each with its interval drawn if there is enough width."""
-    widths = [max(map(_columns, column)) for column in zip(heads, *cells, strict=True)]
-    texts = [
-        _GAP.join(_padded(cell, size, side) for cell, size, side in zip(row, widths, sides, strict=True))
-        for row in (heads, *cells)
-    ]
-    room = min(width - _columns(texts[0]) - len(_GAP), _MOST_DRAWING)
+    texts = aligned(heads, sides, cells)
+    room = min(width - columns(texts[0]) - len(GAP), _MOST_DRAWING)
     if room >= _LEAST_DRAWING:
         drawings = _drawings(spans, room, pen)
-        texts[1:] = [text + _GAP + drawing for text, drawing in zip(texts[1:], drawings, strict=True)]
+        texts[1:] = [text + GAP + drawing for text, drawing in zip(texts[1:], drawings, strict=True)]
     return [text.rstrip() for text in texts]
 
 
@@ -226,23 +218,3 @@ def _decimal(value: float | None) -> str:
 
 def _interval(lower: float | None, upper: float | None) -> str:
     return f"{_decimal(lower)} to {_decimal(upper):>5}"
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
-
-
-def _short(name: str) -> str:
-    name = defused(shown(name))  # Users paste tables into spreadsheets.
-    return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 3] + "..."
-
-
-def _columns(text: str) -> int:
-    """Count the columns of the text on a terminal: two for a wide character, none for a combining mark."""
-    wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
-    return len(text) + wide - sum(unicodedata.combining(letter) > 0 for letter in text)
-
-
-def _padded(text: str, size: int, side: str) -> str:
-    blanks = " " * (size - _columns(text))
-    return text + blanks if side == "<" else blanks + text

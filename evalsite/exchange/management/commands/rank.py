@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import sys
 from argparse import ArgumentParser, ArgumentTypeError
 from typing import Any
 
@@ -13,6 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 from evalsite.core.terminal import shown
 from evalsite.exchange.errors import VoteFileError
 from evalsite.exchange.file_ranking import Ranking, rank_votes
+from evalsite.exchange.management.output import write_result
 from evalsite.exchange.presenters import as_csv, as_json
 from evalsite.exchange.progress import Bar
 from evalsite.exchange.text_tables import ASCII, UNICODE, as_table
@@ -21,7 +20,6 @@ from irt_engine.errors import DidNotConverge, EngineError
 
 _BAD_INPUT = 2
 _INTERRUPTED = 130  # 128 + SIGINT, as a shell reports it.
-_READER_GONE = 141  # 128 + SIGPIPE.
 _EPILOG = """\
 The file is CSV or JSON, plain or gzipped, with the columns system_a, system_b, outcome (-1: A better, 0: tie,
 1: B better) or model_a, model_b, winner (model_a, model_b, tie, both_bad); prompt and annotator if known.
@@ -89,15 +87,7 @@ class Command(BaseCommand):
             text = as_csv(ranking)
         else:
             text = as_table(ranking, width=self._width(), pen=UNICODE if self._draws_lines() else ASCII)
-        try:
-            self.stdout.write(text)
-            self.stdout.flush()
-        except BrokenPipeError:
-            _discard_stdout()
-            raise SystemExit(_READER_GONE) from None
-        except OSError as error:
-            _discard_stdout()
-            raise CommandError(f"The result could not be written ({error.strerror}).") from error
+        write_result(self.stdout, text)
 
     def _width(self) -> int:
         return shutil.get_terminal_size((100, 24)).columns if self.stdout.isatty() else 100
@@ -120,10 +110,3 @@ def merge_turns_argument(parser: ArgumentParser) -> None:
         action="store_true",
         help="take all turns of a prompt as one item (by default a column turn keeps them apart)",
     )
-
-
-def _discard_stdout() -> None:
-    """Discard buffered output. Nothing can receive it, and the interpreter's final flush would fail."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
-    os.close(nowhere)
