@@ -135,7 +135,7 @@ def _named(tables: Sequence[SettingTurns]) -> tuple[SettingSelections, ...]:
 
 def _delimiter(head: bytes) -> str:
     """Return the separator of the header: the one that separates most column names."""
-    line = head.splitlines()[0] if head.splitlines() else b""
+    line = head.lstrip(b"\r\n").partition(b"\n")[0]
     return max((",", ";", "\t"), key=lambda sign: line.count(sign.encode()))
 
 

@@ -32,6 +32,12 @@ def test_columns_may_be_in_any_order_and_position_may_be_missing(write: Write) -
     assert (found.selections.turns, found.table.position) == (1, None)
 
 
+def test_blank_lines_and_blanks_around_cells_change_nothing(write: Write) -> None:
+    content = "\n" + (HEADER + GOOD).replace(",", " ; ").replace("\n", "\n\n")
+    (found,) = read_selections(write(content)).settings
+    assert found.selections.turns == 2
+
+
 @pytest.mark.parametrize(
     ("rows", "row", "column"),
     [
