@@ -5,7 +5,7 @@ import pytest
 from tests.benchmarks import selections
 
 
-def test_conversations_as_units_keep_their_promise_where_plain_turns_do_not() -> None:
+def test_clustered_intervals_cover_where_plain_ones_do_not() -> None:
     found = selections.tally(selections.LEVELS["equal"], 20, 60, seed=3)
     assert found.rates > 0.9
     assert found.differences > 0.9

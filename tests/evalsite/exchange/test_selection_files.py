@@ -20,12 +20,12 @@ def refused(path: Path) -> SelectionFileError:
     return caught.value
 
 
-def test_whole_numbers_of_a_data_frame_and_truth_values_are_read(write: Write) -> None:
+def test_data_frame_numbers_and_truth_values_are_read(write: Write) -> None:
     found = read_selections(write(HEADER + "c,1.0,S,A,1.0,True\nc,1.0,S,B,2.0,false\n")).settings
     assert found[0].selections.selected.tolist() == [1, 0]
 
 
-def test_columns_may_be_in_any_order_and_position_may_be_missing(write: Write) -> None:
+def test_column_order_is_free_and_position_optional(write: Write) -> None:
     content = "selected,chatbot,setting,turn,conversation_id\n1,A,S,1,c\n0,B,S,1,c\n"
     (found,) = read_selections(write(content)).settings
     assert found.table is not None
@@ -64,7 +64,7 @@ def test_a_bad_row_is_named_by_row_line_and_column(write: Write, rows: str, row:
     assert (error.row, error.line, error.column) == (row, row + 1, column)
 
 
-def test_a_turn_of_soba_with_two_selected_replies_is_refused(write: Write) -> None:
+def test_soba_turn_with_two_selected_is_refused(write: Write) -> None:
     error = refused(write(HEADER + GOOD.replace(",S,", ",PM-SOBA,").replace("2,0\nc,2", "2,1\nc,2")))
     assert (error.row, error.column) == (1, "selected")
     assert "name the setting SATA" in str(error)
@@ -109,7 +109,7 @@ def test_a_bad_file_is_refused_with_what_to_do(write: Write, content: str | byte
     assert error.hint
 
 
-def test_names_of_chatbots_may_stand_in_the_file_or_in_the_setting(write: Write) -> None:
+def test_chatbots_are_named_in_the_file_or_the_setting(write: Write) -> None:
     content = '{"chatbots": ["x", "y"], "S": {"10": 3}, "T": {"chatbots": ["z"], "1": 2}, "_": "a comment"}'
     found = read_selections(write(content)).settings
     assert [(one.name, one.selections.chatbots) for one in found] == [("S", ("x", "y")), ("T", ("z",))]

@@ -95,7 +95,7 @@ def test_people_get_tables(write: Write) -> None:
 
 
 @pytest.mark.parametrize("separator", [";", "\t"])
-def test_other_separators_and_a_byte_order_mark_change_nothing(write: Write, separator: str) -> None:
+def test_separators_and_byte_order_mark_change_nothing(write: Write, separator: str) -> None:
     expected = document(write(HEADER + ROWS))
     other = "\ufeff" + (HEADER + ROWS).replace(",", separator).replace("\n", "\r\n")
     assert document(write(other, name="other.csv")) == expected
@@ -114,26 +114,26 @@ def test_a_file_without_positions_has_no_report_of_positions(write: Write) -> No
     assert document(write(HEADER + rows))["SATA-Random"]["clustered"]["positions"] is None
 
 
-def test_sets_of_chatbots_in_one_setting_are_reported_one_by_one(write: Write) -> None:
+def test_each_set_of_chatbots_has_its_own_report(write: Write) -> None:
     other = ROWS.replace("Bert", "Cleo").replace("\nc", "\nd").replace("c0", "d0", 1)
     found = document(write(HEADER + ROWS + other))
     assert list(found) == ["SATA-Random (Ann, Bert)", "SATA-Random (Ann, Cleo)"]
 
 
-def test_one_conversation_gives_a_warning_and_no_clustered_report(write: Write) -> None:
+def test_one_conversation_gives_a_warning_instead(write: Write) -> None:
     out, err = reported(write(HEADER + "".join(ROWS.splitlines(keepends=True)[:12])), "--json")
     assert json.loads(out)["SATA-Random"]["clustered"] is None
     assert "one conversation only" in err
 
 
-def test_few_discordant_turns_give_a_warning_with_the_option(write: Write) -> None:
+def test_few_discordant_turns_give_a_warning(write: Write) -> None:
     _, err = reported(write('{"S": {"10": 5, "01": 4, "11": 1}}'))
     assert "use --mcnemar exact." in err
     out, err = reported(write('{"S": {"10": 5, "01": 4, "11": 1}}'), "--mcnemar", "exact")
     assert (err, "exact McNemar" in out) == ("", True)
 
 
-def test_a_file_that_cannot_be_used_has_status_2_and_prints_nothing(write: Write) -> None:
+def test_bad_file_has_status_2_and_prints_nothing(write: Write) -> None:
     path, out = write(HEADER + ROWS + "c9,1,SATA-Random,Ann,1,perhaps\n"), io.StringIO()
     with pytest.raises(CommandError) as caught:
         call_command("selection_report", str(path), "--json", stdout=out, stderr=io.StringIO())
@@ -160,3 +160,9 @@ def test_the_commands_of_the_guide_run(
     out = io.StringIO()
     call_command(*shlex.split(command), stdout=out, stderr=io.StringIO())
     assert "turns" in out.getvalue()
+
+
+def test_the_program_of_the_guide_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    (program,) = re.findall(r"```python\n(.*?)```", DOCS.read_text(), re.DOTALL)
+    exec(program, {})  # noqa: S102 - our own guide
+    assert re.fullmatch(r"0\.00\d+ 667\n", capsys.readouterr().out)

@@ -32,8 +32,7 @@ def test_equal_lengths_give_the_t_test_of_conversation_means() -> None:
     assert (found.omnibus, found.conversations, pair.test.df) == (pair.test, 20, (19,))
 
 
-def test_two_chatbots_in_hotellings_test_are_as_in_the_t_test() -> None:
-    """A third chatbot that copies the first one's complement adds a direction; the F is the known one."""
+def test_three_chatbots_have_hotellings_test() -> None:
     selected = drawn(3)
     found = analyse_clustered(turns(selected, 8))
     assert found is not None

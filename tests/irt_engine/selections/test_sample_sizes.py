@@ -40,7 +40,7 @@ def test_a_pilot_gives_the_baseline() -> None:
     assert found.turns == turns_needed("sm", TurnDesign(0.1, baseline=0.7)).turns
 
 
-def test_without_a_pilot_the_least_favourable_spread_is_planned_for() -> None:
+def test_no_pilot_plans_for_the_least_favourable_spread() -> None:
     found = turns_needed("mm-soba", TurnDesign(0.1, chatbots=4))
     assert found.turns == chi_square_size(0.1, [30, 25, 25, 20])
     pilot = Selections.from_counts(CHATBOTS, ONE_BEST, one_best=True)
@@ -48,7 +48,7 @@ def test_without_a_pilot_the_least_favourable_spread_is_planned_for() -> None:
 
 
 @pytest.mark.parametrize("discordance", [0.3, 0.45])
-def test_discordance_without_a_pilot_is_as_in_a_pilot_of_that_discordance(discordance: float) -> None:
+def test_discordance_replaces_a_pilot_of_that_discordance(discordance: float) -> None:
     """Turns with no selection and with exactly one, whose pairs have a mean discordance of half the turns with one."""
     one = round(discordance * 20_000)
     pilot = Selections.from_counts(

@@ -48,7 +48,7 @@ def test_a_missing_turn_breaks_a_sequence() -> None:
     assert (found.after, found.again) == (1, 1)
 
 
-def test_expectation_and_variance_are_those_of_random_orders() -> None:
+def test_expectation_and_variance_are_of_random_orders() -> None:
     events = [1, 1, 1, 0, 0, 1, 0]
     counts = [sum(a and b for a, b in pairwise(order)) for order in permutations(events)]
     (found,) = reselection(turns(np.array(events)[:, None]))

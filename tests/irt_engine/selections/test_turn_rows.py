@@ -46,9 +46,7 @@ def test_each_setting_and_set_of_chatbots_has_a_table() -> None:
         ("any", (True, True), False),
     ],
 )
-def test_the_name_or_else_the_turns_say_whether_one_is_best(
-    setting: str, selected: tuple[bool, bool], one_best: bool
-) -> None:
+def test_name_or_else_turns_say_whether_one_is_best(setting: str, selected: tuple[bool, bool], one_best: bool) -> None:
     (found,) = turn_tables(turn(1, *selected, setting=setting))
     assert found.table.one_best is one_best
 
