@@ -19,7 +19,7 @@ from typing import Literal
 
 from irt_engine.selections.tables import Selections
 from irt_engine.significance import Significance, binomial, chi_square, cochran_q, holm, mcnemar
-from irt_engine.significance.paired_tests import check_method
+from irt_engine.significance.argument_checks import check_method
 from irt_engine.significance.share_intervals import IntervalMethod, share_interval
 
 McNemarMethod = Literal["chi_square", "corrected", "exact"]

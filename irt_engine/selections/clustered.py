@@ -24,7 +24,7 @@ from irt_engine.arrays import FloatArray
 from irt_engine.selections.analysis import BASELINE
 from irt_engine.selections.tables import TurnTable
 from irt_engine.significance import holm
-from irt_engine.significance.paired_tests import check_probability
+from irt_engine.significance.argument_checks import check_probability
 from irt_engine.significance.share_intervals import wilson_bounds
 
 _NONE = 1e-12  # variances below it are rounding errors: the smallest real one of 10^5 turns is 10^-10

@@ -20,10 +20,11 @@ from typing import Any
 import numpy as np
 
 from irt_engine.errors import InvalidResponses
-from irt_engine.power.experiment_sizes import binomial_size, chi_square_size, cochran_size, mcnemar_size
+from irt_engine.power.experiment_sizes import binomial_size, mcnemar_size
+from irt_engine.power.several_chatbots import chi_square_size, cochran_size
 from irt_engine.selections.analysis import BASELINE
 from irt_engine.selections.tables import Selections
-from irt_engine.significance.paired_tests import check_count
+from irt_engine.significance.argument_checks import check_count
 
 SETTINGS = ("pm-soba", "pm-sata", "mm-soba", "mm-sata", "sm")
 DISCORDANCE = 0.85  # share of turns in which one of two chatbots alone is selected, of the published sample sizes

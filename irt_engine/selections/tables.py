@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from irt_engine.arrays import BoolArray, FloatArray, IntArray, array_of, frozen, is_names
 from irt_engine.errors import InvalidResponses
-from irt_engine.significance.paired_tests import check_count
+from irt_engine.significance.argument_checks import check_count
 
 MAX_TURNS = 5_000_000  # the tests expand patterns to one row per turn: 5 million turns of 4 chatbots take 160 MB
 

@@ -12,7 +12,7 @@ from typing import Literal
 from scipy.special import ndtri
 
 from irt_engine.errors import InvalidResponses
-from irt_engine.significance.paired_tests import check_count, check_method, check_probability
+from irt_engine.significance.argument_checks import check_count, check_method, check_probability
 from irt_engine.significance.proportions import Share
 
 IntervalMethod = Literal["wilson", "wald"]
