@@ -28,16 +28,18 @@ BASELINE = 0.8  # share of appropriate replies that a single chatbot is tested a
 
 @dataclass(frozen=True, slots=True)
 class WinRate:
-    """Share of turns in which a chatbot's reply was selected.
+    """Store the share of turns in which a chatbot's reply was selected.
 
-    Attributes
+    Parameters
     ----------
     chatbot : str
-        Name.
+        Name of the chatbot.
     selected : int
-        Turns in which its reply was selected.
-    rate, lower, upper : float
-        The share and its interval.
+        Number of turns in which its reply was selected.
+    rate : float
+        The share, from 0 to 1.
+    lower, upper : float
+        Bounds of its confidence interval.
     """
 
     chatbot: str
@@ -49,18 +51,20 @@ class WinRate:
 
 @dataclass(frozen=True, slots=True)
 class PairTest:
-    """Comparison of two chatbots in the turns that showed both.
+    """Store the comparison of two chatbots in the turns that showed both.
 
-    Attributes
+    Parameters
     ----------
     a, b : str
-        The chatbots.
-    only_a, only_b, both, neither : int
-        Turns by what was selected of the two.
+        Names of the two chatbots.
+    only_a, only_b : int
+        Number of turns in which only A, or only B, was selected.
+    both, neither : int
+        Number of turns in which both, or neither, were selected.
     test : Significance
-        The test of equal win rates.
+        The test of equal win rates; its effect is the win rate of B minus that of A.
     p_holm : float
-        Its p value, adjusted over all pairs of the setting.
+        Its p value with Holm's correction over all pairs of the setting.
     """
 
     a: str
@@ -74,29 +78,29 @@ class PairTest:
 
     @property
     def tie_win(self) -> float:
-        """Share of turns in which both were selected."""
+        """Return the share of turns in which both were selected."""
         return self.both / self.test.n
 
     @property
     def tie_loss(self) -> float:
-        """Share of turns in which neither was selected."""
+        """Return the share of turns in which neither was selected."""
         return self.neither / self.test.n
 
 
 @dataclass(frozen=True, slots=True)
 class SelectionAnalysis:
-    """Analysis of one setting.
+    """Store the analysis of one setting.
 
-    Attributes
+    Parameters
     ----------
     turns : int
-        Number of turns.
-    win_rates : tuple of WinRate
+        Number of turns n.
+    win_rates : tuple of WinRate, length k
         One per chatbot, in the order of the selections.
     omnibus : Significance
-        Test of all chatbots together.
-    pairs : tuple of PairTest
-        All pairs; none for a single chatbot.
+        The test of all chatbots together; a single chatbot is tested against the baseline.
+    pairs : tuple of PairTest, length k (k - 1) / 2
+        All pairs; empty for a single chatbot.
     """
 
     turns: int
@@ -131,7 +135,7 @@ def analyse(
     Returns
     -------
     SelectionAnalysis
-        For two chatbots share_A + share_B - tie_win + tie_loss = 1.
+        The analysis. For two chatbots share_A + share_B - tie_win + tie_loss = 1.
 
     Raises
     ------

@@ -32,16 +32,18 @@ _NONE = 1e-12  # variances below it are rounding errors: the smallest real one o
 
 @dataclass(frozen=True, slots=True)
 class ClusteredRate:
-    """A win rate whose interval allows for conversations.
+    """Store a win rate whose interval allows for conversations.
 
-    Attributes
+    Parameters
     ----------
     chatbot : str
-        Name.
-    rate, lower, upper : float
+        Name of the chatbot.
+    rate : float
+        Share of turns in which its reply was selected, from 0 to 1.
+    lower, upper : float
         Wilson's interval at the effective number of turns, n / design effect, with a quantile of Student's t.
     design_effect : float or None
-        Variance over that of independent turns. None if all turns are alike.
+        Variance of the rate over that of independent turns; None if all turns are alike.
     """
 
     chatbot: str
@@ -53,16 +55,16 @@ class ClusteredRate:
 
 @dataclass(frozen=True, slots=True)
 class ClusteredTest:
-    """A test with conversations as units.
+    """Store a test with conversations as units.
 
-    Attributes
+    Parameters
     ----------
     test : str
-        Name.
+        Name of the test.
     statistic : float or None
-        t or F. None if the conversations leave it undefined.
-    df : tuple of int
-        Degrees of freedom: (G - 1,) of t, two numbers of F.
+        Student's t or Hotelling's F; None if the conversations leave it undefined.
+    df : tuple of int, length 1 or 2
+        Degrees of freedom: (G - 1,) for t, (k - 1, G - k + 1) for F.
     p : float or None
         Two-sided p value; None without a statistic.
     design_effect : float or None
@@ -78,20 +80,20 @@ class ClusteredTest:
 
 @dataclass(frozen=True, slots=True)
 class ClusteredPair:
-    """Difference of two win rates, A minus B, with conversations as units.
+    """Store the difference of two win rates, A minus B, with conversations as units.
 
-    Attributes
+    Parameters
     ----------
     a, b : str
-        The chatbots.
+        Names of the two chatbots.
     difference : float
-        The difference.
+        Win rate of A minus that of B, from -1 to 1.
     lower, upper : float or None
-        Its interval. None if the conversations leave its variance undefined.
+        Bounds of its confidence interval; None if the conversations leave its variance undefined.
     test : ClusteredTest
         Student's t of the difference.
     p_holm : float or None
-        Its p value, adjusted over all pairs.
+        Its p value with Holm's correction over all pairs; None without a p value.
     """
 
     a: str
@@ -105,18 +107,18 @@ class ClusteredPair:
 
 @dataclass(frozen=True, slots=True)
 class ClusteredAnalysis:
-    """Analysis of one setting with conversations as units.
+    """Store the analysis of one setting with conversations as units.
 
-    Attributes
+    Parameters
     ----------
     conversations : int
-        Their number G.
-    win_rates : tuple of ClusteredRate
-        One per chatbot.
+        Number of conversations G.
+    win_rates : tuple of ClusteredRate, length k
+        One per chatbot, in the order of the table.
     omnibus : ClusteredTest
-        All chatbots together; a single one against the baseline.
-    pairs : tuple of ClusteredPair
-        All pairs.
+        The test of all chatbots together; a single chatbot is tested against the baseline.
+    pairs : tuple of ClusteredPair, length k (k - 1) / 2
+        All pairs; empty for a single chatbot.
     """
 
     conversations: int
@@ -140,7 +142,7 @@ def analyse_clustered(table: TurnTable, *, baseline: float = BASELINE, level: fl
     Returns
     -------
     ClusteredAnalysis or None
-        None with fewer than two conversations, which say nothing about the variance between them.
+        The analysis; None with fewer than two conversations, because their variance is then unknown.
 
     Raises
     ------

@@ -42,24 +42,24 @@ _OPTIONS = {  # what each setting uses besides difference, alpha and power
 
 @dataclass(frozen=True, slots=True)
 class TurnDesign:
-    """What a study should find.
+    """Describe the difference that a study should find.
 
-    Attributes
+    Parameters
     ----------
     difference : float
-        Smallest difference that matters; the module says of what.
+        Smallest relevant difference of shares, as the table of this module defines it for each setting.
     alpha : float
-        Two-sided level.
+        Two-sided significance level.
     power : float
         Probability of finding the difference.
-    baseline : float or None
+    baseline : float, optional
         Share under the null hypothesis (sm).
-    discordance : float or None
+    discordance : float, optional
         Share of turns in which one of two chatbots alone is selected (pm-sata; mm-sata without pilot).
-    chatbots : int or None
-        Number of chatbots, in place of a pilot (mm-soba, mm-sata).
-    pilot : Selections or None
-        Turns of a small study: the shape of the win rates, the discordance, or the baseline.
+    chatbots : int, optional
+        Number of chatbots k, in place of a pilot (mm-soba, mm-sata).
+    pilot : Selections, optional
+        Turns of a small study; they give the shape of the win rates, the discordance, or the baseline.
     """
 
     difference: float
@@ -73,16 +73,16 @@ class TurnDesign:
 
 @dataclass(frozen=True, slots=True)
 class TurnSize:
-    """Turns needed, with everything that the number rests on.
+    """Store the number of turns that a study needs, with its assumptions.
 
-    Attributes
+    Parameters
     ----------
     setting : str
         One of `SETTINGS`.
     turns : int
-        Turns needed.
-    assumptions : dict
-        By name: numbers and text.
+        Number of independent turns.
+    assumptions : dict of str to object
+        Numbers and texts by name, such as the test, alpha, power and the discordance.
     """
 
     setting: str
@@ -91,19 +91,19 @@ class TurnSize:
 
 
 def turns_needed(setting: str, design: TurnDesign) -> TurnSize:
-    """Return the turns that a setting needs.
+    """Return the number of turns that a setting needs.
 
     Parameters
     ----------
     setting : {"pm-soba", "pm-sata", "mm-soba", "mm-sata", "sm"}
         Pairwise-model, multi-model or single-model; select one best or select all appropriate.
     design : TurnDesign
-        What the study should find.
+        The difference that the study should find.
 
     Returns
     -------
     TurnSize
-        Turns and assumptions.
+        The number of turns and its assumptions.
 
     Raises
     ------

@@ -18,16 +18,16 @@ MAX_TURNS = 5_000_000  # the tests expand patterns to one row per turn: 5 millio
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Selections:
-    """Counts of the turns of one setting by selection pattern.
+    """Store the turns of one setting, counted by selection pattern.
 
-    Attributes
+    Parameters
     ----------
     chatbots : tuple of str
         The k chatbots, in the order of the columns.
-    patterns : ndarray, shape (P, k)
+    patterns : ndarray of int, shape (P, k)
         Patterns of 0 and 1; 1 means that the reply was selected.
-    counts : ndarray, shape (P,)
-        Turns with each pattern.
+    counts : ndarray of int, shape (P,)
+        Number of turns with each pattern.
     one_best : bool
         Whether exactly one reply is selected in each turn (SOBA). False means any number (SATA).
     """
@@ -65,7 +65,12 @@ class Selections:
         counts : mapping of str to int
             Turns by pattern: k digits of 0 and 1, in the order of `chatbots`.
         one_best : bool
-            Whether exactly one reply is selected in each turn.
+            Whether exactly one reply is selected in each turn (SOBA).
+
+        Returns
+        -------
+        Selections
+            The selections, with the patterns in the order of the mapping.
 
         Raises
         ------
@@ -89,22 +94,33 @@ class Selections:
 
     @property
     def turns(self) -> int:
-        """Number of turns."""
+        """Return the number of turns."""
         return int(self.counts.sum())
 
     @property
     def selected(self) -> IntArray:
-        """Turns in which each chatbot was selected, shape (k,)."""
+        """Return the number of turns in which each chatbot was selected, shape (k,)."""
         selected: IntArray = self.counts @ self.patterns
         return selected
 
     @property
     def rows(self) -> IntArray:
-        """One row per turn, shape (n, k)."""
+        """Return one row of 0 and 1 per turn, shape (n, k)."""
         return np.repeat(self.patterns, self.counts, axis=0)
 
     def pair(self, a: int, b: int) -> tuple[int, int, int, int]:
-        """Return the turns in which only a, only b, both and neither of two columns were selected."""
+        """Count the turns by which of two chatbots were selected.
+
+        Parameters
+        ----------
+        a, b : int
+            Columns of the two chatbots, from 0.
+
+        Returns
+        -------
+        tuple of int, length 4
+            Number of turns in which only a, only b, both, and neither were selected.
+        """
         x, y = self.patterns[:, a], self.patterns[:, b]
         parts = (x * (1 - y), y * (1 - x), x * y, (1 - x) * (1 - y))
         only_a, only_b, both, neither = (int(self.counts @ part) for part in parts)
@@ -113,20 +129,20 @@ class Selections:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TurnTable:
-    """The turns of one setting, in the order of conversation and turn.
+    """Store the turns of one setting, in the order of conversation and turn.
 
-    Attributes
+    Parameters
     ----------
     chatbots : tuple of str
         The k chatbots, in the order of the columns.
-    conversation : ndarray, shape (n,)
-        Number of the conversation, any whole numbers.
-    turn : ndarray, shape (n,)
-        Number of the turn in its conversation.
-    selected : ndarray, shape (n, k)
+    conversation : ndarray of int, shape (n,)
+        Conversation of each turn, as any whole numbers.
+    turn : ndarray of int, shape (n,)
+        Number of each turn in its conversation.
+    selected : ndarray of int, shape (n, k)
         0 or 1; 1 means that the reply was selected.
-    position : ndarray of shape (n, k), or None
-        Display position of each reply, from 1 to k. None if unknown.
+    position : ndarray of int, shape (n, k), optional
+        Display position of each reply, from 1 to k.
     one_best : bool
         Whether exactly one reply is selected in each turn (SOBA).
     """
@@ -157,24 +173,36 @@ class TurnTable:
 
     @property
     def selections(self) -> Selections:
-        """The turns by pattern, without regard to conversations."""
+        """Return the turns by pattern, without regard to conversations."""
         patterns, counts = np.unique(self.selected, axis=0, return_counts=True)
         return Selections(self.chatbots, patterns, counts, self.one_best)
 
     @property
     def clusters(self) -> IntArray:
-        """Conversations numbered from 0 to G - 1, shape (n,)."""
+        """Return the conversation of each turn, numbered from 0 to G - 1, shape (n,)."""
         numbered: IntArray = np.unique(self.conversation, return_inverse=True)[1].astype(np.int64)
         return numbered
 
 
 def zeros_and_ones(values: ArrayLike, k: int) -> IntArray:
-    """Return `values` as (n, k) whole numbers.
+    """Check selections and return them as whole numbers.
+
+    Parameters
+    ----------
+    values : array_like, shape (n, k)
+        Rows of 0 and 1, one per turn.
+    k : int
+        Number of chatbots.
+
+    Returns
+    -------
+    ndarray of int, shape (n, k)
+        The selections.
 
     Raises
     ------
     InvalidResponses
-        If the shape is another one, or a value is neither 0 nor 1.
+        If there is no row or the number of columns is not k, or if a value is neither 0 nor 1.
     """
     x = array_of(values, "selections")
     if x.ndim != 2 or x.shape[1] != k or len(x) == 0:
@@ -191,7 +219,13 @@ def zeros_and_ones(values: ArrayLike, k: int) -> IntArray:
 
 
 def not_one_best() -> InvalidResponses:
-    """Return the error for a SOBA turn without exactly one selected reply."""
+    """Return the error for a SOBA turn without exactly one selected reply.
+
+    Returns
+    -------
+    InvalidResponses
+        The error, to be raised by the caller.
+    """
     return InvalidResponses(
         "a turn of a one-best setting (SOBA) has no selected reply, or several",
         code="not_one_best",

@@ -13,20 +13,26 @@ from irt_engine.selections.tables import TurnTable
 
 @dataclass(frozen=True, slots=True)
 class Repetition:
-    """How often an event of one turn happens again in the next turn of the same conversation.
+    """Store how often an event of one turn happens again in the next turn of the same conversation.
 
-    Attributes
+    Parameters
     ----------
     name : str
-        The chatbot, or the kind of tie.
-    after, again : int
-        Consecutive turns of which the first had the event, and those of them in which the second had it too.
-    otherwise, anew : int
-        Consecutive turns of which the first had it not, and those of them in which the second had it.
+        Name of the chatbot, or kind of tie.
+    after : int
+        Number of pairs of consecutive turns of which the first had the event.
+    again : int
+        Number of these pairs of which the second turn had the event too.
+    otherwise : int
+        Number of pairs of consecutive turns of which the first did not have the event.
+    anew : int
+        Number of these pairs of which the second turn had the event.
     expected : float
-        The value of `again` if the order of a conversation's turns did not matter.
-    z, p : float or None
-        Test of `again` against `expected`, two-sided. None if the conversations leave no choice.
+        Expected value of `again` if the order of a conversation's turns does not matter.
+    z : float or None
+        Standardized difference of `again` and `expected`; None if every order gives the same `again`.
+    p : float or None
+        Two-sided p value of `z`; None without `z`.
     """
 
     name: str
@@ -50,7 +56,7 @@ def by_position(table: TurnTable) -> TurnTable | None:
     Returns
     -------
     TurnTable or None
-        Its columns are named "1" to "k". None without positions, and for a single chatbot.
+        The table with columns "1" to "k"; None without positions, and for a single chatbot.
     """
     if table.position is None or len(table.chatbots) == 1:
         return None
@@ -69,7 +75,7 @@ def reselection(table: TurnTable) -> tuple[Repetition, ...]:
 
     Returns
     -------
-    tuple of Repetition
+    tuple of Repetition, length k
         One per chatbot. The test compares with random orders of the turns within each conversation, so that an
         annotator who likes a chatbot throughout does not count as a cascade.
 
@@ -92,7 +98,7 @@ def tie_repetition(table: TurnTable) -> tuple[Repetition, ...]:
     Returns
     -------
     tuple of Repetition
-        "tie-win" and "tie-loss"; nothing for a setting without ties.
+        "tie-win" and "tie-loss"; empty for a setting without ties.
     """
     if table.one_best or len(table.chatbots) == 1:
         return ()

@@ -13,7 +13,23 @@ from irt_engine.selections.tables import TurnTable
 
 
 class SelectionRow(NamedTuple):
-    """One reply that was shown in a turn, and whether it was selected."""
+    """Store one reply that was shown in a turn, and whether it was selected.
+
+    Parameters
+    ----------
+    conversation : str
+        Name of the conversation.
+    turn : int
+        Number of the turn in its conversation.
+    setting : str
+        Name of the setting.
+    chatbot : str
+        Name of the chatbot that wrote the reply.
+    position : int or None
+        Display position of the reply, from 1 to k or from 0 to k - 1; None if unknown.
+    selected : bool
+        Whether the reply was selected.
+    """
 
     conversation: str
     turn: int
@@ -24,14 +40,16 @@ class SelectionRow(NamedTuple):
 
 
 class SelectionRowError(InvalidResponses):
-    """An error in one row.
+    """Report an error in one row.
 
-    Attributes
+    Parameters
     ----------
+    message, code, hint : str
+        As for `EngineError`.
     row : int
         Index of the row, from 0.
     column : str
-        Field of `SelectionRow`.
+        Name of the field of `SelectionRow` that is wrong.
     """
 
     def __init__(self, message: str, *, code: str, hint: str, row: int = 0, column: str = "") -> None:
@@ -42,16 +60,16 @@ class SelectionRowError(InvalidResponses):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SettingTurns:
-    """The turns of one setting and one set of chatbots.
+    """Store the turns of one setting and one set of chatbots.
 
-    Attributes
+    Parameters
     ----------
     setting : str
         Name of the setting.
     table : TurnTable
-        Its turns.
-    conversations : tuple of str
-        Names of the conversations that the table numbers.
+        The n turns.
+    conversations : tuple of str, length G
+        Names of the conversations; `table.conversation` holds indices into it.
     """
 
     setting: str
@@ -77,13 +95,13 @@ def turn_tables(rows: Sequence[SelectionRow]) -> list[SettingTurns]:
     Returns
     -------
     list of SettingTurns
-        In the order of first appearance.
+        One table for each setting and set of chatbots, in the order of first appearance.
 
     Raises
     ------
     SelectionRowError
-        If a row is repeated or missing, a turn's positions are not 1 to k (or 0 to k - 1), or a turn of a SOBA setting
-        has not exactly one selected reply.
+        If a row is repeated or missing. If a turn's positions are not 1 to k (or 0 to k - 1). If a turn of a SOBA
+        setting does not have exactly one selected reply.
     InvalidResponses
         If there are no rows.
     """
@@ -104,10 +122,15 @@ def is_one_best(setting: str, sizes: Sequence[int] | np.ndarray[Any, Any], k: in
     ----------
     setting : str
         Name of the setting.
-    sizes : sequence of int
+    sizes : sequence of int, shape (n,)
         Number of selected replies in each turn.
     k : int
         Number of chatbots. A single reply can always be rejected.
+
+    Returns
+    -------
+    bool
+        True for SOBA, False for SATA; always False for a single chatbot.
     """
     soba, sata = "SOBA" in setting.upper(), "SATA" in setting.upper()
     if k == 1 or soba != sata:
@@ -178,7 +201,7 @@ def _check_one_best(rows: Sequence[SelectionRow], index: np.ndarray[Any, Any], s
 
 
 def _positions(rows: Sequence[SelectionRow], index: np.ndarray[Any, Any]) -> np.ndarray[Any, Any] | None:
-    """Positions (n, k) from 1, None if no row has one."""
+    """Return the positions from 1, shape (n, k); None if no row has one."""
     given = [rows[i].position for i in index.flat]
     if all(position is None for position in given):
         return None
