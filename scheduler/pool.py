@@ -113,15 +113,25 @@ class Pool:
         ndarray of int
             Pairs in ascending order.
         """
-        free = (self._open > 0) & ~self.retired[prompt]
-        at = np.arange(len(self.low)) * self.prompts + prompt
-        place = np.minimum(np.searchsorted(self._codes, at), max(len(self._codes) - 1, 0))
-        if len(self._codes):
-            there = self._codes[place] == at
-            free &= ~(there & (self._shut[place] | (self._counts[place] >= self._wanted(at))))
+        free = self._open_at_first(np.arange(len(self.low)), np.full(len(self.low), prompt))
         for pair, (votes, shut, wanted) in self._rows.items():
             free[pair] = self._open[pair] > 0 and not shut[prompt] and votes[prompt] < wanted[prompt]
         return np.flatnonzero(free)
+
+    def open_items(self, items: IntArray) -> BoolArray:
+        """Return which items may still be asked. Votes that were taken since are not counted.
+
+        Parameters
+        ----------
+        items : ndarray of int, shape (n, 3)
+            Chatbots a and b, and prompt.
+
+        Returns
+        -------
+        ndarray of bool, shape (n,)
+            Whether each item is open.
+        """
+        return self._open_at_first(self.pairs_of(items), items[:, 2])
 
     def begun(self) -> tuple[int, int] | None:
         """Return the oldest item of the overlap that needs its next vote.
@@ -222,6 +232,16 @@ class Pool:
         if self.votes_per_pair is not None:
             count[self.pair_votes >= self.votes_per_pair] = 0
         return count
+
+    def _open_at_first(self, pair: IntArray, prompt: IntArray) -> BoolArray:
+        """(n,) whether these items were open before any vote was taken."""
+        free: BoolArray = (self._open[pair] > 0) & ~self.retired[prompt]
+        at = pair * self.prompts + prompt
+        place = np.minimum(np.searchsorted(self._codes, at), max(len(self._codes) - 1, 0))
+        if len(self._codes):
+            there = self._codes[place] == at
+            free &= ~(there & (self._shut[place] | (self._counts[place] >= self._wanted(at))))
+        return free
 
     def _begun_items(self) -> deque[tuple[int, int]]:
         """Items of the overlap that have some of their votes: they are finished before others are begun."""

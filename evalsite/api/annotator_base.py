@@ -15,7 +15,7 @@ from evalsite.campaigns.models import Campaign
 from evalsite.core.errors import NotFound
 from evalsite.core.idempotency import StoredAnswer
 from evalsite.core.throttle import admit, client_address
-from evalsite.judgments.claim_sql import campaign_joined
+from evalsite.judgments.claim_selectors import campaign_joined
 from evalsite.judgments.models import Annotator
 
 JOIN = "Join it first: POST /api/v1/campaigns/{campaign}/enrolments."

@@ -322,6 +322,9 @@ class PlanSpec(models.Model):
         null=True, blank=True, help_text="votes after which a prompt that teaches little is asked no more; null: never"
     )
     retire_below = models.FloatField(default=0.25, help_text="of what the typical prompt teaches")
+    queued_design = models.CharField(
+        max_length=64, blank=True, default="", editable=False, help_text="hash of the design that the queue is for"
+    )
 
     class Meta:
         constraints = [

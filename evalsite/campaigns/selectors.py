@@ -13,7 +13,6 @@ from evalsite.campaigns.library import prompt_sets_owned
 from evalsite.campaigns.models import Aspect, Campaign, Entrant, GoldItem, Onboarding
 from evalsite.chatbots.models import Reply, Version
 from evalsite.chatbots.selectors import replies_counted
-from evalsite.core.db import columns, read
 from evalsite.core.errors import NotAllowed, NotFound
 from evalsite.prompts.models import PromptSet
 
@@ -132,13 +131,7 @@ def aspect_primary(campaign: Campaign) -> Aspect:
 
 def aspects_of(campaign: int) -> list[Aspect]:
     """Return the aspects of a campaign (its key), the primary one first."""
-    return read(
-        Aspect,
-        f"SELECT {columns(Aspect, 'aspect')} FROM campaigns_aspect aspect "  # noqa: S608  our names
-        "JOIN campaigns_campaign campaign ON campaign.rubric_id = aspect.rubric_id "
-        "WHERE campaign.id = %s ORDER BY aspect.position",
-        [campaign],
-    )
+    return list(Aspect.objects.filter(rubric__campaigns=campaign).order_by("position"))
 
 
 def onboarding_of(campaign: Campaign) -> Onboarding:

@@ -173,11 +173,6 @@ def job_is_pending(key: str) -> bool:
     return Job.objects.filter(key=key, state__in=[Job.State.QUEUED, Job.State.RUNNING]).exists()
 
 
-def job_is_requested_again(lease: Lease) -> bool:
-    """Return whether the job of this lease is queued once more."""
-    return Job.objects.filter(key=lease.key, state=Job.State.QUEUED).exists()
-
-
 def job_drop(key: str, *, why: str) -> bool:
     """Mark the queued job of this key as done without running it. Return whether there was one."""
     queued = Job.objects.filter(key=key, state=Job.State.QUEUED)

@@ -131,6 +131,16 @@ def content_types_move(old: str, new: str, models: Mapping[str, str]) -> migrati
     return migrations.RunPython(move, migrations.RunPython.noop)
 
 
+def content_type_forget(app: str, model: str) -> migrations.RunPython:
+    """Return the operation that deletes the content type of a model that was dropped, with its permissions."""
+
+    def forget(apps: StateApps, editor: BaseDatabaseSchemaEditor) -> None:
+        kinds = apps.get_model("contenttypes", "ContentType").objects.using(editor.connection.alias)
+        kinds.filter(app_label=app, model=model).delete()
+
+    return migrations.RunPython(forget, migrations.RunPython.noop)
+
+
 def squashed(names: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
     """Return migrations, as (app, name), with the initial one of each app in place of the replaced ones."""
     left = set(names)

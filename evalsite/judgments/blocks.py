@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from evalsite.campaigns.models import Campaign, Entrant, GoldItem
 from evalsite.campaigns.selectors import gold_in_use
-from evalsite.judgments.claim_sql import assignments_issue, candidates_add, claimable, queued_lock, replies_shown
+from evalsite.judgments.claim_sql import assignments_issue, claimable, queued_lock, replies_shown
 from evalsite.judgments.conflict_of_interest import leaves_a_pair, own_entrants
 from evalsite.judgments.item_keys import item_parts
 from evalsite.judgments.models import Annotator, Assignment, Candidate, Enrolment, Place
@@ -68,7 +68,7 @@ def _compose_and_issue(
     for assignment, (_, candidates) in zip(block, shown, strict=True):
         for candidate in candidates:
             candidate.assignment = assignment
-    candidates_add([*chain.from_iterable(candidates for _, candidates in shown)])
+    Candidate.objects.bulk_create(chain.from_iterable(candidates for _, candidates in shown))
     Enrolment.objects.filter(pk=enrolment.pk).update(blocks_claimed=F("blocks_claimed") + 1)
     return block
 

@@ -11,11 +11,9 @@ from django.utils import timezone
 from evalsite.campaigns.models import Campaign, CampaignQuerySet
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import NotAllowed
-from evalsite.judgments.backlog import queue_refill
 from evalsite.judgments.empty_claims import Wait
 from evalsite.judgments.models import Annotator, Assignment
-from evalsite.judgments.queue_sql import queue_share
-from evalsite.judgments.selectors import queue_is_low
+from evalsite.judgments.queue import queue_top_up
 from evalsite.judgments.services import Claimed, block_claim
 
 REMEMBERED = 100  # recent assignments that count; without a limit, a new campaign would be owed the whole past
@@ -81,7 +79,7 @@ def work_claim(
 def _claim_or_roll_back(
     campaign: Campaign, annotator: Annotator, count: int | None, address: str, users: Collection[int]
 ) -> Claimed:
-    """Claim in this campaign, and roll back an empty claim: it holds no lock, and refills the queue only later.
+    """Claim in this campaign, and roll back an empty claim: it holds no lock, and requests a plan only later.
 
     Under an Idempotency-Key all claims share one transaction. Two annotators who skip the same two campaigns in
     different orders would otherwise deadlock.
@@ -91,15 +89,8 @@ def _claim_or_roll_back(
         if not claimed.block:
             transaction.set_rollback(True)
     if not claimed.block:
-        transaction.on_commit(partial(_refill_if_low, campaign))
+        transaction.on_commit(partial(queue_top_up, campaign))
     return claimed
-
-
-def _refill_if_low(campaign: Campaign) -> None:
-    if campaign.collecting and queue_is_low(campaign):
-        with write_transaction():
-            queue_share(campaign.pk)
-            queue_refill(campaign, wait=True)
 
 
 def _joined(annotator: Annotator, among: Collection[int] | None) -> CampaignQuerySet:

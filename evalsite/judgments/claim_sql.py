@@ -1,21 +1,18 @@
-"""Hand-written SQL of every claim and every answer (core.db.rows gives the reason).
+"""Hand-written SQL of claims and answers: locks, the batch count, and what the ORM was measured to do too slowly.
 
-Results are read into models. Less frequent queries use the ORM.
+Results are read into models. Everything else uses the ORM, see docs/decisions/0011.
 """
 
-import json
 import uuid
 from collections.abc import Collection, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import chain, groupby
-from operator import itemgetter
+from itertools import chain
 from typing import Any, cast
 
 from django.db import connection
 
 from evalsite.campaigns.models import Aspect, Campaign, PlanSpec, StoppingSpec
-from evalsite.campaigns.selectors import as_uuid
 from evalsite.core.db import as_stored, columns, each, execute_for_rows, read, read_joined, row_locks, rows
 from evalsite.judgments.models import (
     LABELS,
@@ -24,13 +21,11 @@ from evalsite.judgments.models import (
     Answer,
     Assignment,
     Batch,
-    Candidate,
     Enrolment,
     Judgment,
 )
 
 QUEUE_LOCK = 5_701  # class of PostgreSQL's advisory locks for a campaign's queue
-DRAW_LOCK = 5_702  # class for a campaign's backlog
 
 
 def token_in_force(sha256: str, now: datetime) -> AnnotatorToken | None:
@@ -174,20 +169,6 @@ def _count() -> str:
     return _COUNT.format(batch=columns(Batch, "judgments_batch"))
 
 
-def campaign_joined(annotator: int, key: str) -> Campaign | None:
-    """Return the campaign at this address (its slug or its public id) if the annotator has joined it."""
-    public_id = as_uuid(key)
-    address = "campaign.slug = %s" if public_id is None else "campaign.public_id = %s"
-    found = read(
-        Campaign,
-        f"SELECT {columns(Campaign, 'campaign')} FROM campaigns_campaign campaign "  # noqa: S608
-        "JOIN judgments_enrolment enrolment ON enrolment.campaign_id = campaign.id "
-        f"WHERE enrolment.annotator_id = %s AND {address}",
-        [annotator, key if public_id is None else as_stored(public_id)],
-    )
-    return found[0] if found else None
-
-
 def enrolment_lock(campaign: int, annotator: int) -> Enrolment | None:
     """Lock the annotator's enrolment, which serializes simultaneous claims, and share the campaign's queue.
 
@@ -205,13 +186,33 @@ def enrolment_lock(campaign: int, annotator: int) -> Enrolment | None:
     return found[0][0] if found else None
 
 
-def assignments_open(campaign: int, annotator: int) -> list[Assignment]:
-    """Return the annotator's issued, unanswered assignments in the order of the block."""
-    return read(
-        Assignment,
-        f"SELECT {columns(Assignment, 'own')} FROM judgments_assignment own "  # noqa: S608
-        "WHERE annotator_id = %s AND state = 'issued' AND campaign_id = %s ORDER BY block_position, id",
-        [annotator, campaign],
+def queue_lock(campaign: int) -> None:
+    """Lock a campaign's queue exclusively until the transaction ends. Running claims finish first, and later ones wait.
+
+    PostgreSQL grants locks in order of arrival, so many claims cannot delay a planner forever.
+    """
+    if connection.vendor == "postgresql":
+        rows(f"SELECT pg_advisory_xact_lock({QUEUE_LOCK}, %s::integer)", [campaign])
+
+
+def queued_replan(
+    planned: Sequence[tuple[int, str, float, int]], *, policy: str, snapshot: uuid.UUID | None, plan_seed: int
+) -> None:
+    """Update queued assignments to another plan: (priority, purpose, probability, key).
+
+    Runs one statement, or one short statement for each row. `bulk_update` takes forty times as long, while all claims
+    wait.
+    """
+    origin = (policy, as_stored(snapshot), plan_seed)
+    execute_for_rows(
+        "UPDATE judgments_assignment SET policy = %s, snapshot = %s, plan_seed = %s, "
+        "priority = given.a, purpose = given.b, probability = given.c FROM {given} "
+        "WHERE id = given.d AND state = 'queued'",
+        "UPDATE judgments_assignment SET policy = %s, snapshot = %s, plan_seed = %s, "
+        "priority = %s, purpose = %s, probability = %s WHERE id = %s AND state = 'queued'",
+        origin,
+        planned,
+        ("integer", "text", "double precision", "bigint"),
     )
 
 
@@ -321,53 +322,6 @@ def assignments_issue(positions: Mapping[int, int], terms: Mapping[str, Any]) ->
         f"WHERE id IN ({_placeholders(positions)}) RETURNING {columns(Assignment, 'judgments_assignment')}",
         [*values, *chain.from_iterable(positions.items()), *positions],
     )
-
-
-def candidates_add(candidates: Sequence[Candidate]) -> None:
-    """Store the candidates of assignments. The objects get no keys."""
-    into = "INSERT INTO judgments_candidate (assignment_id, position, entrant_id, reply_id, gold_side)"
-    execute_for_rows(
-        f"{into} SELECT given.* FROM {{given}}",  # noqa: S608  our names
-        f"{into} VALUES (%s, %s, %s, %s, %s)",
-        [],
-        [(one.assignment_id, one.position, one.entrant_id, one.reply_id, one.gold_side) for one in candidates],
-        ("bigint", "integer", "bigint", "bigint", "text"),
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class AssignmentContent:
-    """The content of an assignment: the prompt, and the candidates' texts in their order."""
-
-    prompt: str
-    category: str
-    turns: Any
-    texts: tuple[str | None, ...]
-
-
-def contents_of(assignments: Sequence[Assignment]) -> dict[int, AssignmentContent]:
-    """Return the content of each assignment by key."""
-    if not assignments:
-        return {}
-    found = rows(
-        "SELECT own.id, prompt.key, prompt.category, prompt.turns, "  # noqa: S608  our numbers
-        "CASE WHEN reply.id IS NOT NULL THEN reply.text "
-        "WHEN candidate.gold_side = 'A' THEN gold.text_a ELSE gold.text_b END "
-        "FROM judgments_assignment own JOIN judgments_candidate candidate ON candidate.assignment_id = own.id "
-        "JOIN judgments_place place ON place.id = own.place_id "
-        "JOIN prompts_prompt prompt ON prompt.id = place.prompt_id "
-        "LEFT JOIN chatbots_reply reply ON reply.id = candidate.reply_id "
-        "LEFT JOIN campaigns_golditem gold ON gold.id = own.gold_id "
-        f"WHERE own.id IN ({_placeholders(assignments)}) ORDER BY own.id, candidate.position",
-        [assignment.pk for assignment in assignments],
-    )
-    shown = {}
-    for key, group in groupby(found, key=itemgetter(0)):
-        candidates = list(group)
-        _, prompt, category, turns, _ = candidates[0]
-        texts = tuple(text for *_, text in candidates)
-        shown[key] = AssignmentContent(prompt, category, None if turns is None else json.loads(turns), texts)
-    return shown
 
 
 def _placeholders(values: Sized) -> str:

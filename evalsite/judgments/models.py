@@ -194,25 +194,6 @@ class Place(models.Model):
         return self.item
 
 
-class Reserve(models.Model):
-    """A part of a plan in the backlog, until a claim finds the queue low. The oldest part goes first.
-
-    `asks` is [[prompt, item, purpose, probability, votes], ...], the best first. `votes` is the total number of votes
-    wanted for the item.
-    """
-
-    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="reserves")
-    design = models.CharField(max_length=64, help_text="the campaign's design mark, under which it was planned")
-    policy = models.CharField(max_length=30)
-    snapshot = models.UUIDField(null=True, help_text="public id of the snapshot that it was planned from")
-    plan_seed = models.PositiveBigIntegerField(help_text="of the plan that drew it")
-    size = models.PositiveIntegerField()
-    asks = models.JSONField()
-
-    def __str__(self) -> str:
-        return f"{self.size} asks in reserve"
-
-
 class Assignment(PublicModel):
     """One issue of a place to one annotator, from the queue to its end.
 

@@ -12,7 +12,7 @@ from django.db import connection
 from evalsite.campaigns.models import Campaign
 from evalsite.core.db import rows
 from evalsite.core.tokens import keyed_hashes
-from evalsite.judgments.models import Annotator, Enrolment
+from evalsite.judgments.models import Annotator, Assignment, Enrolment
 from evalsite.judgments.skips import is_vouched
 
 FIRST_BLOCK = 3
@@ -48,12 +48,8 @@ def has_answered(campaign: int, annotator: int) -> bool:
 
 
 def _answered(campaign: int, annotator: int, at_most: int) -> int:
-    ((count,),) = rows(
-        "SELECT COUNT(*) FROM (SELECT 1 FROM judgments_assignment "  # noqa: S608  our numbers
-        f"WHERE annotator_id = %s AND state = 'answered' AND campaign_id = %s LIMIT {at_most:d}) AS answered",
-        [annotator, campaign],
-    )
-    return int(count)
+    own = Assignment.objects.filter(annotator=annotator, state=Assignment.State.ANSWERED, campaign=campaign)
+    return own[:at_most].count()
 
 
 def newcomer_allowance(campaign: Campaign, annotator: Annotator, enrolment: Enrolment, address: str) -> int | None:
@@ -70,15 +66,13 @@ def newcomer_allowance(campaign: Campaign, annotator: Annotator, enrolment: Enro
     if connection.vendor == "postgresql":
         rows(f"SELECT pg_advisory_xact_lock({NETWORK_LOCK}, hashtext(%s))", [network])
     _store_network(enrolment, network)
-    ((open_queue, held),) = rows(
-        "SELECT (SELECT COUNT(*) FROM judgments_assignment WHERE campaign_id = %s AND state IN ('queued', 'issued')), "
-        "(SELECT COUNT(*) FROM judgments_enrolment newcomer JOIN judgments_assignment held "
-        "ON held.annotator_id = newcomer.annotator_id AND held.campaign_id = newcomer.campaign_id "
-        "WHERE newcomer.campaign_id = %s AND newcomer.network = %s AND held.state = 'issued')",
-        [campaign.pk, campaign.pk, network],
-    )
-    most = max(campaign.block_size, int(open_queue) * settings.NEWCOMER_PERCENT // 100)
-    return max(0, min(FIRST_BLOCK, most - int(held)))
+    open_states = [Assignment.State.QUEUED, Assignment.State.ISSUED]
+    open_queue = Assignment.objects.filter(campaign=campaign, state__in=open_states).count()
+    newcomers = Enrolment.objects.filter(campaign=campaign, network=network).values("annotator")
+    issued = Assignment.objects.filter(campaign=campaign, state=Assignment.State.ISSUED)
+    held = issued.filter(annotator__in=newcomers).count()
+    most = max(campaign.block_size, open_queue * settings.NEWCOMER_PERCENT // 100)
+    return max(0, min(FIRST_BLOCK, most - held))
 
 
 def _store_network(enrolment: Enrolment, network: str) -> None:

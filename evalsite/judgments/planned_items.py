@@ -1,6 +1,7 @@
 """Planned items in terms of database rows."""
 
 import uuid
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from evalsite.campaigns.models import Entrant
@@ -42,3 +43,23 @@ class Origin:
     policy: str = ""
     snapshot: uuid.UUID | None = None
     seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class QueuePlan:
+    """A plan for a queue.
+
+    - `asks`: the planned items, best first.
+    - `head`: the number of them that belong to the head of the queue; None for all.
+    - `kept`: the keys of queued assignments that may stay behind the plan, the first ones first, each with the total
+      number of votes wanted for its item.
+    - `length`: the number of items up to which such assignments stay.
+    - `votes_per_pair`: the most votes of a pair; None without a limit.
+    """
+
+    asks: Sequence[PlannedItem]
+    origin: Origin = field(default_factory=Origin)
+    head: int | None = None
+    kept: Mapping[int, int] = field(default_factory=dict)
+    length: int = 0
+    votes_per_pair: int | None = None

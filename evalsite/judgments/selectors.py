@@ -1,9 +1,9 @@
 """Read queries on judgments."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from decimal import ROUND_HALF_UP, Decimal
 from enum import Enum
 from typing import NamedTuple
@@ -14,9 +14,7 @@ from django.utils import timezone
 
 from evalsite.campaigns.limits import judgments_allowed
 from evalsite.campaigns.models import Aspect, Campaign, Entrant
-from evalsite.core.db import as_stored, rows
 from evalsite.core.models import AuditEntry
-from evalsite.judgments.claim_sql import LAST_EXCLUSION
 from evalsite.judgments.item_keys import item_parts
 from evalsite.judgments.models import Annotator, Answer, Assignment, Batch, Candidate, Exclusion, Judgment, Skip
 
@@ -191,14 +189,9 @@ def _closed_and_removals(campaigns: list[Campaign]) -> tuple[int, int]:
 
     Removals are counted in the log: one of only over-quota answers leaves no assignment as REMOVED.
     """
-    numbers, subjects = [one.pk for one in campaigns], [as_stored(one.public_id) for one in campaigns]
-    these = f"IN ({', '.join(['%s'] * len(numbers)) or 'NULL'})"
-    ((closed, removals),) = rows(
-        f"SELECT (SELECT COUNT(*) FROM judgments_batch WHERE campaign_id {these} AND state = 'closed'), "  # noqa: S608  our names
-        f"(SELECT COUNT(*) FROM core_auditentry WHERE subject {these} AND act = 'remove_judgments')",
-        [*numbers, *subjects],
-    )
-    return closed, removals
+    closed = Batch.objects.filter(campaign__in=campaigns, state=Batch.State.CLOSED)
+    removals = AuditEntry.objects.filter(act="remove_judgments", subject__in=[one.public_id for one in campaigns])
+    return closed.count(), removals.count()
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,8 +257,8 @@ def standings(campaign: Campaign) -> dict[int, AnnotatorState]:
 
 def is_excluded(*, campaign: Campaign, annotator: Annotator) -> bool:
     """Return whether this annotator's judgments are excluded in the campaign now."""
-    ((lifted,),) = rows(f"SELECT {LAST_EXCLUSION}", [annotator.pk, campaign.pk])
-    return lifted is not None and not lifted
+    facts = Exclusion.objects.filter(campaign=campaign, annotator=annotator, proposed=False).order_by("-pk")
+    return facts.values_list("lifted", flat=True).first() is False
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,11 +269,10 @@ class ItemCounts:
     pending: Mapping[str, int]
 
 
-def item_counts(campaign: Campaign, *, unseen_since: datetime | None = None) -> ItemCounts:
+def item_counts(campaign: Campaign) -> ItemCounts:
     """Return the votes by item: judged and pending.
 
-    Pending are issued assignments, and answers in an open batch. With `unseen_since`, answers in batches closed since
-    then are pending, too, for a plan from a board that has not seen them.
+    Pending are issued assignments, and answers in an open batch.
 
     Votes that do not count, or will not count because of an exclusion, leave their item to be planned again.
     """
@@ -289,24 +281,10 @@ def item_counts(campaign: Campaign, *, unseen_since: datetime | None = None) -> 
     # Count the first judgment: one that supersedes it changes the answer, but not the number of votes.
     first = Q(judgments__supersedes__isnull=True)
     seen, unseen = Q(judgments__batch__state=Batch.State.CLOSED), Q(judgments__batch__state=Batch.State.OPEN)
-    if unseen_since is not None:
-        seen &= Q(judgments__batch__closed_at__lt=unseen_since)
-        unseen |= Q(judgments__batch__closed_at__gte=unseen_since)
     return ItemCounts(
         judged=_per_item(ranking.filter(answered & first & seen)),
         pending=_per_item(ranking.filter(Q(state=Assignment.State.ISSUED) | (answered & first & unseen))),
     )
-
-
-def votes_placed(campaign: Campaign, items: Sequence[str]) -> dict[str, int]:
-    """Return the votes (queued, issued or answered) of some items for ranking, without items that have none.
-
-    Votes that do not count leave their item to be planned again, as in `item_counts`.
-    """
-    asked = [Assignment.State.QUEUED, Assignment.State.ISSUED, Assignment.State.ANSWERED]
-    ranking = Assignment.objects.filter(place__campaign=campaign, purpose__in=RANKING_PURPOSES, state__in=asked)
-    ranking = _without_excluded(campaign, ranking)
-    return _per_item(ranking.filter(place__item__in=items))  # filter by the place's item, which is indexed
 
 
 def _without_excluded(campaign: Campaign, ranking: QuerySet[Assignment]) -> QuerySet[Assignment]:
@@ -317,13 +295,6 @@ def _without_excluded(campaign: Campaign, ranking: QuerySet[Assignment]) -> Quer
     if excluded.judgments:
         ranking = ranking.exclude(judgments__in=excluded.judgments)
     return ranking
-
-
-def last_priority(campaign: Campaign) -> int:
-    """Return the last priority in the queue; -1 for an empty queue."""
-    queued = Assignment.objects.filter(campaign=campaign, state=Assignment.State.QUEUED)
-    last = queued.order_by("-priority").values_list("priority", flat=True).first()
-    return -1 if last is None else last
 
 
 def judgments_spent(campaign: Campaign) -> int:
@@ -458,22 +429,6 @@ def earnings_of(assignments: QuerySet[Assignment]) -> dict[int | None, dict[str,
 
 def queue_is_empty(campaign: Campaign) -> bool:
     return not Assignment.objects.filter(campaign=campaign, state=Assignment.State.QUEUED).exists()
-
-
-def queue_is_low(campaign: Campaign) -> bool:
-    """Return whether the queue is empty or shorter than twice the issued assignments: time for a new plan.
-
-    The queue is counted only up to this limit, because it may be long.
-    """
-    ((low,),) = rows(
-        "WITH issued AS (SELECT 2 * COUNT(*) AS twice FROM judgments_assignment "
-        "WHERE campaign_id = %s AND state = 'issued'), "
-        "wanted AS (SELECT CASE WHEN twice < 1 THEN 1 ELSE twice END AS least FROM issued) "
-        "SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM judgments_assignment WHERE campaign_id = %s AND state = 'queued' "
-        "LIMIT (SELECT least FROM wanted)) AS queued) < (SELECT least FROM wanted)",
-        [campaign.pk, campaign.pk],
-    )
-    return bool(low)
 
 
 def answers_per_second(campaign: Campaign) -> int:

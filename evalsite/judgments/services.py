@@ -16,10 +16,10 @@ from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput, NotAllowed, NotFound
 from evalsite.core.tokens import keyed_hashes, token_hash, token_make
 from evalsite.judgments.admission import admission_check, consent_check
-from evalsite.judgments.backlog import queue_refill
 from evalsite.judgments.batches import batch_close_due
 from evalsite.judgments.blocks import block_issue
-from evalsite.judgments.claim_sql import Asked, Terms, assignments_open, claim_terms, enrolment_lock, judgment_add
+from evalsite.judgments.claim_selectors import assignments_open
+from evalsite.judgments.claim_sql import Asked, Terms, claim_terms, enrolment_lock, judgment_add
 from evalsite.judgments.conflict_of_interest import leaves_a_pair, own_entrants
 from evalsite.judgments.empty_claims import Wait
 from evalsite.judgments.leases import assignment_lock_with_content, assignments_expire_of, checked_text, returned_error
@@ -36,12 +36,12 @@ from evalsite.judgments.models import (
 )
 from evalsite.judgments.newcomer_limits import newcomer_allowance
 from evalsite.judgments.qualification import qualification_get
+from evalsite.judgments.queue import queue_top_up
 from evalsite.judgments.selectors import (
     RANKING_PURPOSES,
     budget_left,
     judgments_given,
     queue_is_empty,
-    queue_is_low,
     quota_taken,
 )
 from evalsite.judgments.work_time import work_time_record
@@ -247,10 +247,7 @@ def _new_block(
     if not wanted:
         return Claimed([], wait)
     block = block_issue(campaign, annotator, enrolment, wanted, users=users)
-    if queue_is_low(campaign):
-        queue_refill(campaign, wait=not block)
-    if not block:  # another claim may have refilled the queue, before or after this one looked
-        block = block_issue(campaign, annotator, enrolment, wanted, users=users)
+    queue_top_up(campaign)
     if block:
         return Claimed(block)
     own = own_entrants(campaign, users)

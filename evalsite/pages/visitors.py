@@ -9,7 +9,7 @@ from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.selectors import as_uuid, campaign_get, visible_to
 from evalsite.core.errors import NotFound
 from evalsite.core.tokens import token_make
-from evalsite.judgments.claim_sql import assignments_open
+from evalsite.judgments.claim_selectors import assignments_open
 from evalsite.judgments.models import Annotator, Enrolment
 
 ANNOTATOR = "annotator"

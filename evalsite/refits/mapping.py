@@ -6,7 +6,7 @@ change.
 
 import hashlib
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,7 +18,9 @@ from evalsite.campaigns.models import Campaign, Entrant, GoldWithdrawal
 from evalsite.campaigns.services import design_hash, plan_options
 from evalsite.chatbots.models import Reply
 from evalsite.judgments.item_keys import item_parts
+from evalsite.judgments.models import Assignment
 from evalsite.judgments.planned_items import PlannedItem
+from evalsite.judgments.queue import Waiting
 from evalsite.judgments.selectors import (
     CountedVote,
     ItemCounts,
@@ -210,19 +212,40 @@ class Planner:
 
     def _ask(self, ask: Ask, shared: bool) -> PlannedItem:
         first, second, prompt = self.entrants[ask.a], self.entrants[ask.b], self.prompts[ask.prompt]
-        votes = max(self.campaign.votes_per_item, self.overlap.votes if shared else 1)
-        return PlannedItem((first, second), prompt, ask.probability, votes=votes, shared=shared)
+        return PlannedItem((first, second), prompt, ask.probability, votes=self._votes(shared), shared=shared)
 
-    def _items(self, counts: Mapping[str, int]) -> np.ndarray:
+    def _votes(self, shared: bool) -> int:
+        return max(self.campaign.votes_per_item, self.overlap.votes if shared else 1)
+
+    def still_open(self, state: CampaignState, waiting: Mapping[int, Waiting]) -> dict[int, int]:
+        """Return which queued assignments (keys) may still be issued, in their order, with the votes of their items.
+
+        It leaves out items of withdrawn entrants, of prompts that are retired or corrected, of closed items, and of
+        items that have all their votes.
+        """
+        indices = self._indices({one.item for one in waiting.values()})
+        found = [(key, one) for key, one in waiting.items() if one.item in indices]
+        open_items = Pool(state).open_items(_triples([indices[one.item] for _, one in found]))
+        return {
+            key: self._votes(one.purpose == Assignment.Purpose.OVERLAP)
+            for (key, one), is_open in zip(found, open_items.tolist(), strict=True)
+            if is_open
+        }
+
+    def _indices(self, items: Iterable[str]) -> dict[str, tuple[int, int, int]]:
+        """Return the indices of items in the state, without those of withdrawn entrants and of unused prompts."""
         numbers = [entrant.pk for entrant in self.entrants]  # In the same order as in an item's name.
         places = dict(zip(_pairs(numbers), _pairs(range(len(numbers))), strict=True))
         prompt_index = {prompt.pk: index for index, prompt in enumerate(self.prompts)}
-        rows = []
-        for item, count in counts.items():
+        found = {}
+        for item in items:
             prompt, pair = item_parts(item)
-            if pair in places and prompt in prompt_index:  # Items of withdrawn entrants are not needed.
-                rows.extend([(*places[pair], prompt_index[prompt])] * count)
-        return _triples(rows)
+            if pair in places and prompt in prompt_index:
+                found[item] = (*places[pair], prompt_index[prompt])
+        return found
+
+    def _items(self, counts: Mapping[str, int]) -> np.ndarray:
+        return _triples([indices for item, indices in self._indices(counts).items() for _ in range(counts[item])])
 
     def withheld(self, state: CampaignState) -> int:
         """Count the items that only skips have closed, if the state has no open item left."""

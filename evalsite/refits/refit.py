@@ -10,7 +10,6 @@ published snapshot is not fitted again.
 
 import logging
 import time
-from collections.abc import Callable
 from dataclasses import astuple, dataclass
 from datetime import datetime
 from typing import Any
@@ -28,13 +27,19 @@ from evalsite.core.db import write_transaction
 from evalsite.core.jobs import Lease
 from evalsite.core.reasons import as_stored
 from evalsite.judgments.models import Batch
-from evalsite.judgments.queue import QueueState, RemainingPlan, queue_close, queue_state_read, queue_withdraw
+from evalsite.judgments.queue import (
+    QueueState,
+    RemainingPlan,
+    queue_close,
+    queue_length,
+    queue_state_read,
+    queue_withdraw,
+)
 from evalsite.judgments.selectors import judgments_spent
 from evalsite.refits.designs import rules_of
 from evalsite.refits.known_ties import by_version, known_ties
 from evalsite.refits.mapping import ENGINE, FitInput, Planner, fit_input, input_mark, votes_to_screen
-from evalsite.refits.planning import Planned, backlog_fill, planned_of, queue_begin, queue_finish, queue_size
-from evalsite.refits.queue_top_up import QueueTopUp
+from evalsite.refits.planning import Planned, planned_of, queue_begin, queue_finish
 from evalsite.refits.screening import ExclusionChange, changes_make, changes_wanted
 from evalsite.refits.services import (
     campaign_close,
@@ -49,7 +54,6 @@ from scheduler.estimator import estimate_with_warm_start
 from scheduler.forecasting.random_baseline import random_baseline
 
 log = logging.getLogger(__name__)
-Progress = Callable[[int, int], None]
 COMPARED_AT_MOST = 80  # Chatbots. With more, the random baseline takes seconds.
 
 
@@ -100,17 +104,13 @@ def refit_campaign(campaign: Campaign, lease: Lease) -> None:
     The campaign's own board is screened. If the campaign collects, it is also decided and planned.
     """
     own = board_default(campaign=campaign)
-    supply = QueueTopUp(own, campaign, lease)
     for board in campaign.boards.filter(slice_of=None).order_by("pk"):
-        if board == own and _unchanged(board, input_mark(board)) is None:
-            supply.before()
         began = timezone.now()
-        fitted = _fitted(board, began, supply.during)
+        fitted = _fitted(board, began)
         if board == own:
             # The campaign may have changed meanwhile, and a plan from the old row would be useless.
             campaign.refresh_from_db()
             _refit_own(board, campaign, fitted, began, lease)
-            supply = QueueTopUp(own, campaign, lease)  # Uses the new board while others are fitted.
         elif fitted is not None:
             with write_transaction():
                 lease.confirm()
@@ -144,9 +144,7 @@ def _refit_own(board: Board, campaign: Campaign, fitted: Fitted | None, began: d
         if following.decided is not None:
             rest = _act(campaign, *following.decided, refit.snapshot if refit else None)
     if following.decided is not None and rest is not None:
-        planned = following.decided[1]
-        queue_finish(planned, rest, lease)
-        backlog_fill(planned, refit.snapshot if refit else None, lease)
+        queue_finish(following.decided[1], rest, lease)
 
 
 def _following(board: Board, campaign: Campaign, fitted: Fitted | None, began: datetime) -> Following:
@@ -225,11 +223,11 @@ def _decision(
     campaign = planner.campaign
     state = with_retired(state, planner.design.retirement, planner.design.placement)
     verdict = decide(state, rules=rules_of(campaign, withheld=planner.withheld(state)))
-    count = 0 if verdict.stop else queue_size(campaign, (timezone.now() - began).total_seconds())
-    return verdict, planned_of(planner, state, seen, count)
+    seconds = (timezone.now() - began).total_seconds()
+    return verdict, planned_of(planner, state, seen, None if verdict.stop else queue_length(campaign, seconds))
 
 
-def _fitted(board: Board, began: datetime, progress: Progress | None) -> Fitted | None:
+def _fitted(board: Board, began: datetime) -> Fitted | None:
     """Return the fit of the board's votes; None before the first vote.
 
     A failure is stored, then raised.
@@ -239,10 +237,10 @@ def _fitted(board: Board, began: datetime, progress: Progress | None) -> Fitted 
     if same is not None:
         return Fitted(Posterior.from_bytes(bytes(same.posterior)), None, 0.0, same, None, mark)
     given = fit_input(board)
-    return fitted_of(board, given, mark, began, progress) if given.votes else None
+    return fitted_of(board, given, mark, began) if given.votes else None
 
 
-def fitted_of(board: Board, given: FitInput, mark: str, began: datetime, progress: Progress | None = None) -> Fitted:
+def fitted_of(board: Board, given: FitInput, mark: str, began: datetime) -> Fitted:
     """Return the posterior of these votes: an earlier one with the same input, or a new fit.
 
     A failure is stored, then raised.
@@ -257,7 +255,7 @@ def fitted_of(board: Board, given: FitInput, mark: str, began: datetime, progres
     clock = time.perf_counter()
     try:
         start = read_warm_start(bytes(last.posterior)) if last else None
-        found = estimate_with_warm_start(given.table(), start, given.seed, progress=progress)
+        found = estimate_with_warm_start(given.table(), start, given.seed)
     except EngineError as error:
         with write_transaction():
             Refit.objects.create(board=board, outcome=Refit.Outcome.FAILED, message=str(error), started_at=began)

@@ -301,13 +301,13 @@ def _chunk(
 
 def _queue(campaign: Any) -> None:
     """A thousand asks that wait."""
-    from evalsite.judgments.planned_items import Origin, PlannedItem
+    from evalsite.judgments.planned_items import Origin, PlannedItem, QueuePlan
     from evalsite.judgments.queue import queue_continue, queue_replace
 
     pairs = islice(combinations(campaign.entrants.order_by("pk"), 2), 1000)
     prompts = list(campaign.prompt_set.prompts.order_by("pk")[:1000])
     asks = [PlannedItem(pair, prompt, 0.01, votes=5) for pair, prompt in zip(pairs, prompts, strict=False)]
-    rest = queue_replace(campaign=campaign, asks=asks, origin=Origin("adaptive"))
+    rest = queue_replace(campaign=campaign, plan=QueuePlan(asks, Origin("adaptive")))
     while rest:
         rest = queue_continue(rest)
 

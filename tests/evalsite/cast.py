@@ -13,7 +13,6 @@ from evalsite.chatbots.models import Reply
 from evalsite.chatbots.services import chatbot_create, replies_add, version_create
 from evalsite.core import jobs
 from evalsite.core.models import Job
-from evalsite.judgments.backlog import backlog_clear
 from evalsite.judgments.item_keys import item_of
 from evalsite.judgments.models import Annotator, Assignment, Payment, Place, Skip
 from evalsite.judgments.services import block_claim, judgment_record
@@ -90,9 +89,8 @@ def run_refits() -> int:
 
 
 def empty_queue(campaign: Campaign) -> None:
-    """Leave nothing that could be claimed, in the queue or behind it, until the worker has planned again."""
+    """Leave nothing that could be claimed, until the worker has planned again."""
     Assignment.objects.filter(campaign=campaign, state=Assignment.State.QUEUED).update(state=Assignment.State.WITHDRAWN)
-    backlog_clear(campaign)
 
 
 def skip_twice(campaign: Campaign) -> None:

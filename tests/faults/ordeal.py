@@ -158,12 +158,10 @@ def last_refit() -> int:
 
 
 def is_fitting(frames: Sequence[str]) -> bool:
-    """Whether a worker with these functions on its stack computes a posterior for a refit: it neither plans
-    for those who wait meanwhile, nor compiles what it will compute with."""
+    """Whether a worker with these functions on its stack computes a posterior for a refit, and compiles nothing."""
     within = ("refits/refit.py refit_campaign", "scheduler/estimator.py estimate", "irt_engine/fitting/everyday.py fit")
-    beside = ("refits/queue_top_up.py", "numba/core")
     there = all(any(frame.endswith(wanted) for frame in frames) for wanted in within)
-    return there and not any(other in frame for frame in frames for other in beside)
+    return there and not any("numba/core" in frame for frame in frames)
 
 
 def broken_off(site: Site, fit: Fit) -> bool:

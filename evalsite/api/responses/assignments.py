@@ -12,7 +12,7 @@ from evalsite.api.responses.base import ResponseSerializer, StoredSerializer
 from evalsite.campaigns.models import Aspect, Campaign
 from evalsite.campaigns.selectors import aspects_of
 from evalsite.judgments.campaign_choice import OfferedBlock
-from evalsite.judgments.claim_sql import AssignmentContent, contents_of
+from evalsite.judgments.claim_selectors import AssignmentContent, contents_of
 from evalsite.judgments.empty_claims import Wait
 from evalsite.judgments.models import Assignment, Judgment
 

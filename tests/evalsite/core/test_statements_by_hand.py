@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from evalsite.campaigns.models import Campaign, PlanSpec, StoppingSpec
 from evalsite.core.db import as_unavailable, columns, read, read_joined, rows
-from evalsite.judgments.claim_sql import Terms, campaign_joined, claim_terms
+from evalsite.judgments.claim_sql import Terms, claim_terms
 from evalsite.judgments.models import Annotator, Exclusion
 
 pytestmark = pytest.mark.database
@@ -52,10 +52,21 @@ def test_the_terms_of_a_claim_are_those_of_now(campaign: Campaign, bob: Annotato
     assert claim_terms(held, bob.pk) == Terms(excluded=False, qualifies=False, consent=False)
 
 
+def campaign_of(annotator: Annotator, slug: str) -> Campaign:
+    (found,) = read(
+        Campaign,
+        f"SELECT {columns(Campaign, 'campaign')} FROM campaigns_campaign campaign "  # noqa: S608
+        "JOIN judgments_enrolment enrolment ON enrolment.campaign_id = campaign.id "
+        "WHERE enrolment.annotator_id = %s AND campaign.slug = %s",
+        [annotator.pk, slug],
+    )
+    return found
+
+
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite prepares by itself")
 def test_prepared_statement_survives_a_new_column(campaign: Campaign, bob: Annotator) -> None:
     for _ in range(8):
-        assert campaign_joined(bob.pk, campaign.slug) == campaign
+        assert campaign_of(bob, campaign.slug) == campaign
         assert rows("SELECT %s + 1", [3]) == [(4,)]
         assert rows("SELECT %s + 1", [3_000_000]) == [(3_000_001,)]
     kept = [text for (text,) in rows("SELECT statement FROM pg_prepared_statements")]
@@ -65,14 +76,14 @@ def test_prepared_statement_survives_a_new_column(campaign: Campaign, bob: Annot
         cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
         # Inside DO the driver does not see it, as little as it sees what another process does: it forgets nothing.
         cursor.execute("DO $$ BEGIN ALTER TABLE campaigns_campaign ADD COLUMN later integer NULL; END $$")
-    assert campaign_joined(bob.pk, campaign.slug) == campaign
+    assert campaign_of(bob, campaign.slug) == campaign
 
 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite prepares by itself")
 @pytest.mark.django_db(transaction=True)
 def test_changed_column_type_costs_at_most_one_retry(campaign: Campaign, bob: Annotator) -> None:
     for _ in range(8):
-        assert campaign_joined(bob.pk, campaign.slug) == campaign
+        assert campaign_of(bob, campaign.slug) == campaign
     elsewhere = connection.copy()
     width = int(Campaign._meta.get_field("name").max_length or 0)
     widen = f"ALTER TABLE campaigns_campaign ALTER COLUMN name TYPE varchar({width + 100})"
@@ -80,15 +91,15 @@ def test_changed_column_type_costs_at_most_one_retry(campaign: Campaign, bob: An
         with elsewhere.cursor() as cursor:
             cursor.execute(widen)
         with pytest.raises(NotSupportedError) as outdated, transaction.atomic():
-            campaign_joined(bob.pk, campaign.slug)
+            campaign_of(bob, campaign.slug)
         assert as_unavailable(outdated.value) is not None, "whoever asks is told to send it again"
         with transaction.atomic():
-            assert campaign_joined(bob.pk, campaign.slug) == campaign
+            assert campaign_of(bob, campaign.slug) == campaign
         for _ in range(8):
-            assert campaign_joined(bob.pk, campaign.slug) == campaign
+            assert campaign_of(bob, campaign.slug) == campaign
         with elsewhere.cursor() as cursor:
             cursor.execute(widen.replace(str(width + 100), str(width + 200)))
-        assert campaign_joined(bob.pk, campaign.slug) == campaign, "outside a transaction it is tried again at once"
+        assert campaign_of(bob, campaign.slug) == campaign, "outside a transaction it is tried again at once"
     finally:
         with elsewhere.cursor() as cursor:
             cursor.execute(widen.replace(str(width + 100), str(width)))

@@ -51,6 +51,7 @@ UNUSED = {
 KINDS = {"refit", "findings", "slices", "pilot", "full_check", "mail", "inquiry"}
 QUESTIONS = {"exclusion", "forecast"}
 RENAMED = {"boardchartdata": "record", "notificationoptout": "unwanted", "onboarding": "reception"}
+DROPPED = {"judgments": "reserve"}  # planned items that nobody was asked; the model by its app
 ON_POSTGRESQL = pytest.param("postgresql", marks=[pytest.mark.postgresql, pytest.mark.database])
 
 
@@ -115,13 +116,24 @@ def today(updated: State, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
 
 def as_then(rows: dict[str, list[Row]]) -> dict[str, list[Row]]:
     """The rows without the tables and columns that came later, and with the names that models had."""
-    then = read(BACKUP)
+    then = earlier()
     rows = rows | {"django_content_type": [kind_then(row) for row in rows["django_content_type"]]}
     rows |= {"auth_permission": [permission_then(row) for row in rows["auth_permission"]]}
     columns = {table: set(known[0]) if known else set() for table, known in then.items()}
     return {
         table: [{name: row[name] for name in row if name in columns[table]} for row in rows[table]] for table in then
     }
+
+
+def earlier() -> dict[str, list[Row]]:
+    """The rows of then without those of dropped models."""
+    then = read(BACKUP)
+    kinds = {row["id"] for row in then["django_content_type"] if DROPPED.get(row["app_label"]) == row["model"]}
+    assert len(kinds) == len(DROPPED)
+    then["django_content_type"] = [row for row in then["django_content_type"] if row["id"] not in kinds]
+    then["auth_permission"] = [row for row in then["auth_permission"] if row["content_type_id"] not in kinds]
+    tables = {f"{app}_{model}" for app, model in DROPPED.items()}
+    return {table: rows for table, rows in then.items() if table not in tables}
 
 
 def kind_then(row: Row) -> Row:
@@ -139,11 +151,11 @@ def permission_then(row: Row) -> Row:
 
 
 def test_update_keeps_every_row(updated: State) -> None:
-    assert as_then(updated.rows) == read(BACKUP)
+    assert as_then(updated.rows) == earlier()
 
 
 def test_restored_backup_has_every_row(restored: State, updated: State) -> None:
-    assert as_then(restored.rows) == read(BACKUP)
+    assert as_then(restored.rows) == earlier()
     assert restored.rows == updated.rows
 
 

@@ -30,6 +30,7 @@ from evalsite.core.deletion_guard import deletion_permitted
 from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.judgments.leases import assignment_skip, assignments_return
 from evalsite.judgments.models import Annotator, Answer, Assignment, Candidate, Judgment
+from evalsite.judgments.queue import QueueLength
 from evalsite.judgments.selectors import accounting, budget_left, progress_get
 from evalsite.judgments.services import annotator_enrol, judgment_record
 from evalsite.prompts.services import NewPrompt, prompt_set_create
@@ -352,7 +353,7 @@ def test_gold_changes_neither_refit_times_nor_the_board(
 ) -> None:
     """The same is judged in two campaigns, refit after refit, and one of them has gold beside it."""
     # Everything waits in both: their plans draw by seeds of their own, and need not begin with the same comparisons.
-    monkeypatch.setattr("evalsite.refits.refit.queue_size", lambda *_: 1000)
+    monkeypatch.setattr("evalsite.refits.refit.queue_length", lambda *_: QueueLength(1000, 1000))
     with_gold, without = (
         make_campaign(slug=slug, design=replace(OPEN, batch_size=6, block_size=8, gold_share=0.5 if gold else 0.0),
                       chatbots=3, prompts=14, start=False)

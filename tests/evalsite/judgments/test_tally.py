@@ -36,7 +36,7 @@ def test_closed_batches_are_counted_once(campaign: Campaign, bob: Annotator, dja
     assert Batch.objects.filter(campaign=campaign, state=Batch.State.CLOSED).exists()
     first = tally([campaign])
     assert first == Tally(given, 1)
-    with django_assert_num_queries(2):  # how many are closed, and what the open one holds
+    with django_assert_num_queries(3):  # how many are closed and removed, and what the open one holds
         assert tally([campaign]) == first
 
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from evalsite.refits import planning
+from evalsite.judgments import queue
 
 
 @pytest.fixture
-def no_reserve(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is kept behind a queue, as where there is nothing more to ask: who finds it low asks for a plan."""
-    monkeypatch.setattr(planning, "BACKLOG_SIZE", 0)
+def no_tail(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The queue has a head only, as where there is nothing more to ask: who finds it low asks for a plan."""
+    monkeypatch.setattr(queue, "BLOCKS_BEHIND", 0)

@@ -190,7 +190,7 @@ def test_what_fails_raises_one_alarm_backs_off_and_is_cleared_when_it_goes_again
     assert Snapshot.objects.count() == 1
 
 
-@pytest.mark.usefixtures("no_reserve")
+@pytest.mark.usefixtures("no_tail")
 def test_the_board_is_there_before_the_plan_is_made_with_the_last_course_at_random_until_there_is_another(
     campaign: Campaign, bob: Annotator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -284,7 +284,7 @@ def test_after_a_stop_the_course_at_random_is_published_with_the_board(
     assert Snapshot.objects.count() == 2
 
 
-@pytest.mark.usefixtures("no_reserve")
+@pytest.mark.usefixtures("no_tail")
 def test_a_queue_that_runs_low_is_planned_from_the_same_snapshot_without_reading_a_vote(
     campaign: Campaign, bob: Annotator, dora: Annotator, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,8 +20,7 @@ from evalsite.core.models import Job
 from evalsite.judgments import queue
 from evalsite.judgments.item_keys import item_parts
 from evalsite.judgments.models import Annotator, Assignment
-from evalsite.judgments.queue import queue_close, queue_withdraw
-from evalsite.judgments.selectors import queue_is_low
+from evalsite.judgments.queue import queue_close, queue_is_low, queue_withdraw
 from evalsite.judgments.services import annotator_enrol
 from evalsite.operations.actions import ActionArguments, act_perform
 from evalsite.refits import planning
@@ -32,7 +31,7 @@ QUEUED = Assignment.objects.filter(state=Assignment.State.QUEUED)
 ISSUED = Assignment.objects.filter(state=Assignment.State.ISSUED)
 
 
-@pytest.mark.usefixtures("no_reserve")
+@pytest.mark.usefixtures("no_tail")
 def test_whoever_claims_and_does_not_answer_the_queue_is_planned_up_to_twice_what_is_issued(
     make_campaign: CampaignMaker,
 ) -> None:
@@ -91,9 +90,10 @@ def planned_again(campaign: Campaign) -> None:
 
 
 def test_a_plan_is_put_into_its_queue_a_part_at_a_time_the_best_first(
-    campaign: Campaign, between_parts: list[Callable[[], object]]
+    campaign: Campaign, between_parts: list[Callable[[], object]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     queue_withdraw(campaign=campaign)
+    monkeypatch.setattr(queue, "BLOCKS_BEHIND", 0)
     seen: list[list[int]] = []
     between_parts += [lambda: seen.append(sorted(QUEUED.all().values_list("priority", flat=True)))] * 3
     planned_again(campaign)
