@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from irt_engine.agreement.annotator_statistics import opinions_of
+from irt_engine.agreement.opinions import opinions_of
 from irt_engine.arrays import FloatArray, IntArray, numbers
 from irt_engine.errors import InvalidResponses
 from irt_engine.responses.table import ResponseTable

@@ -17,15 +17,8 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 from scipy.stats import false_discovery_control
 
-from irt_engine.agreement.annotator_statistics import (
-    AnnotatorStatistics,
-    PooledAgreement,
-    SharedCells,
-    pooled_agreement,
-    shared_cells,
-    statistics_of,
-    times_of,
-)
+from irt_engine.agreement.annotator_statistics import AnnotatorStatistics, statistics_of, times_of
+from irt_engine.agreement.shared_cells import PooledAgreement, SharedCells, pooled_agreement, shared_cells
 from irt_engine.arrays import BoolArray, FloatArray, is_number, numbers
 from irt_engine.errors import InvalidResponses
 from irt_engine.responses.table import ResponseTable

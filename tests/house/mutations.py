@@ -248,7 +248,7 @@ MUTATIONS = (
     ),
     Mutation(
         "an annotator agrees with themselves",
-        "irt_engine/agreement/annotator_statistics.py",
+        "irt_engine/agreement/shared_cells.py",
         "y = np.round((total[use] - x) / (size[use] - 1), 12)",
         "y = np.round(total[use] / size[use], 12)",
         (f"{_ENGINE}/agreement/test_screening.py",),
