@@ -39,6 +39,7 @@ def health_context(vitals: ServiceHealth, not_ready: str) -> dict[str, Any]:
 def _troubles() -> dict[str, str]:
     return {
         "worker": _("A job is due for more than a minute: no worker takes it. Start one; nothing is lost meanwhile."),
+        "caller": _("Calls to live chatbots are due, and no caller makes them. Start one; nothing is lost meanwhile."),
         "dead_jobs": _("A job was given up after several attempts. The administration shows its error."),
         "failing": _("A campaign's refit fails and is tried again; its overview shows the error."),
         "batch": _("A closed batch waits for its refit for more than five minutes. Look at the worker's log."),

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from datetime import UTC, date
 from decimal import Decimal
+from typing import Any
 
 from django.db.models import F
 from django.utils import timezone
@@ -132,14 +133,20 @@ def _add_costs(calls: list[Call]) -> None:
     for call in calls:
         sums[call.endpoint_id, call.ended_at.astimezone(UTC).date()].append(call)
     for (endpoint, day), of_day in sorted(sums.items(), key=lambda item: item[0]):
-        row, _ = DailyCost.objects.get_or_create(endpoint_id=endpoint, day=day)
-        DailyCost.objects.filter(pk=row.pk).update(
-            calls=F("calls") + len(of_day),
-            failed=F("failed") + sum(bool(call.error_class) for call in of_day),
-            input_tokens=F("input_tokens") + sum(call.input_tokens or 0 for call in of_day),
-            output_tokens=F("output_tokens") + sum(call.output_tokens or 0 for call in of_day),
-            cost=F("cost") + sum((call.cost for call in of_day), Decimal(0)),
-        )
+        row = DailyCost.objects.filter(endpoint_id=endpoint, day=day)
+        if not row.update(**_added(of_day)):  # the caller's lock of the endpoint lets nobody else create it now
+            DailyCost.objects.create(endpoint_id=endpoint, day=day)
+            row.update(**_added(of_day))
+
+
+def _added(calls: list[Call]) -> dict[str, Any]:
+    return {
+        "calls": F("calls") + len(calls),
+        "failed": F("failed") + sum(bool(call.error_class) for call in calls),
+        "input_tokens": F("input_tokens") + sum(call.input_tokens or 0 for call in calls),
+        "output_tokens": F("output_tokens") + sum(call.output_tokens or 0 for call in calls),
+        "cost": F("cost") + sum((call.cost for call in calls), Decimal(0)),
+    }
 
 
 def _complete(collection: Collection) -> None:

@@ -26,6 +26,7 @@ POLL_S, LOST_EVERY_S, REFUSED_FOR_S, STOP_S = 0.1, 1.0, 0.3, 8.0
 KEPT_FREE = 0.25  # share of the threads that only endpoints with few calls in progress may use
 FEW = 4
 BATCH = 200  # results of one transaction
+LEAST_STEP_S = 0.05  # between two rounds: more results share a transaction, and its statements
 
 
 class Caller:
@@ -41,6 +42,7 @@ class Caller:
         self._refused: dict[int, float] = {}
         self._threads = 0
         self._lost_due = 0.0
+        self._last_step = 0.0
 
     def run_until(self, stop: threading.Event, *, idle: Callable[[], bool] = lambda: False) -> None:
         """Work until `stop` is set or `idle` returns true while nothing is in progress.
@@ -62,6 +64,8 @@ class Caller:
 
     def _step(self, *, claim: bool) -> bool:
         """Record what has come, and begin further calls. Return whether there was anything to do."""
+        time.sleep(max(0.0, self._last_step + LEAST_STEP_S - time.monotonic()))
+        self._last_step = time.monotonic()
         try:
             recorded = self._record()
             begun = self._begin() if claim else 0

@@ -17,10 +17,12 @@ from evalsite.campaigns.models import Campaign
 from evalsite.core.db import why_not_writable
 from evalsite.core.migration_history import migrations_pending
 from evalsite.core.models import Job
+from evalsite.endpoints.overdue import overdue_s
 from evalsite.judgments.models import Assignment, Batch
 from evalsite.refits.models import Alarm
 
 JOB_LATE_S = 60.0
+CALL_LATE_S = 120.0
 BATCH_LATE_S = 300.0
 DISK_LOW = 500_000_000
 
@@ -35,6 +37,7 @@ class ServiceHealth:
     failing: number of campaigns with failing refits.
     batch_age: age of the oldest closed batch without a refit since.
     broker_ms: None if no broker is needed.
+    call_age: time since a call to an endpoint is due while no caller is at work.
     """
 
     database_ms: float
@@ -53,12 +56,14 @@ class ServiceHealth:
     failing: int
     campaigns: Mapping[str, int]
     disk_free: int | None
+    call_age: float | None
 
     @property
     def troubles(self) -> list[str]:
         """Return the names of problems that a person should examine."""
         found = {
             "worker": self.job_age is not None and self.job_age > JOB_LATE_S,
+            "caller": self.call_age is not None and self.call_age > CALL_LATE_S,
             "dead_jobs": self.jobs.get(Job.State.DEAD, 0) > 0,
             "failing": self.failing > 0,
             "batch": self.batch_age is not None and self.batch_age > BATCH_LATE_S,
@@ -104,6 +109,7 @@ def service_health_get() -> ServiceHealth:
         failing=Alarm.objects.filter(about=Alarm.About.LOOP, cleared_at=None).count(),
         campaigns=dict(Campaign.objects.order_by().values_list("state").annotate(count=Count("pk"))),
         disk_free=None if settings.PRODUCTION else shutil.disk_usage(settings.DATA_DIR).free,
+        call_age=overdue_s(),
     )
 
 
@@ -152,6 +158,7 @@ def as_metrics(vitals: ServiceHealth) -> str:
     states = [Job.State.QUEUED, Job.State.RUNNING, Job.State.DEAD]
     gauge("jobs", "Jobs by state.", *((f'{{state="{state}"}}', vitals.jobs.get(state, 0)) for state in states))
     gauge("job_due_age_seconds", "Age of the oldest job that is due.", ("", vitals.job_age or 0))
+    gauge("call_due_age_seconds", "Time since calls to endpoints are due without a caller.", ("", vitals.call_age or 0))
     gauge("worker_idle_seconds", "Time since the worker ended a job.", ("", vitals.worker_age))
     gauge("batch_unfitted_age_seconds", "Age of the oldest closed batch without a refit.", ("", vitals.batch_age or 0))
     gauge("open_batch_judgments", "Judgments in open batches.", ("", vitals.open_judgments))

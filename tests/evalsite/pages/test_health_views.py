@@ -109,5 +109,5 @@ def test_the_health_page_is_for_staff(alice: User) -> None:
 
 @pytest.mark.database
 def test_looking_costs_few_queries(campaign: Campaign, django_assert_max_num_queries: MaxQueries) -> None:
-    with django_assert_max_num_queries(12):
+    with django_assert_max_num_queries(14):
         service_health_get()
