@@ -1,0 +1,47 @@
+"""Metrics of whole conversations: ratings, errors, engagement, domains, vocabulary, and scores that unify them."""
+
+from .correlation import LEAST_UNITS, Correlation, correlate, ranks
+from .domain_runs import Run, conversation_domain, domain_runs
+from .estimates import Estimate, cluster_numbers, clustered_mean, clustered_share
+from .resampling import Resampled, Sample, Statistic, resample
+from .statistics import (
+    domain_entropy,
+    entropies,
+    group_rating_sd,
+    median,
+    ratio,
+    reverse_coefficient_of_variation,
+)
+from .unification import MetricTable, TotalScores, confidence_bands, stack_ranking, winners_circle
+from .vocabulary import rarefied_frequency, rarefied_vocabulary
+
+__all__ = [
+    "LEAST_UNITS",
+    "Correlation",
+    "Estimate",
+    "MetricTable",
+    "Resampled",
+    "Run",
+    "Sample",
+    "Statistic",
+    "TotalScores",
+    "cluster_numbers",
+    "clustered_mean",
+    "clustered_share",
+    "confidence_bands",
+    "conversation_domain",
+    "correlate",
+    "domain_entropy",
+    "domain_runs",
+    "entropies",
+    "group_rating_sd",
+    "median",
+    "ranks",
+    "rarefied_frequency",
+    "rarefied_vocabulary",
+    "ratio",
+    "resample",
+    "reverse_coefficient_of_variation",
+    "stack_ranking",
+    "winners_circle",
+]

@@ -1,0 +1,69 @@
+"""Size of a topical vocabulary and mean frequency of its keywords, at an equal number of utterances.
+
+Both grow with the number of utterances, so chatbots are compared by rarefaction to m of their N utterances:
+E[V_m] = sum_k 1 - C(N - f_k, m) / C(N, m), where f_k is the number of utterances with keyword k (Hurlbert 1971, Ecology
+52; Gotelli and Colwell 2001, Ecology Letters 4).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.special import gammaln
+
+from irt_engine.arrays import FloatArray
+from irt_engine.scorecard.resampling import Statistic
+from irt_engine.scorecard.statistics import divided
+
+
+def rarefied_vocabulary(keywords: csr_array, utterances: FloatArray, *, size: int) -> Statistic:
+    """Return the expected number of different keywords in `size` utterances of a chatbot.
+
+    Parameters
+    ----------
+    keywords : (n, k)
+        Number of utterances of conversation i that hold keyword k.
+    utterances : (n,)
+        Number of utterances of each conversation.
+    size
+        Number m of utterances to which chatbots are rarefied.
+    """
+
+    def statistic(weights: FloatArray) -> FloatArray:
+        return _expected_size(weights @ keywords, weights @ utterances, size)
+
+    return statistic
+
+
+def rarefied_frequency(keywords: csr_array, utterances: FloatArray, *, size: int) -> Statistic:
+    """Return the mean number of utterances, of `size`, that hold a keyword: m * (sum_k f_k / N) / E[V_m].
+
+    Parameters are those of `rarefied_vocabulary`.
+    """
+
+    def statistic(weights: FloatArray) -> FloatArray:
+        counts, total = weights @ keywords, weights @ utterances
+        mentions = divided(size * counts.sum(axis=1), total)
+        return divided(mentions, np.nan_to_num(_expected_size(counts, total, size)))
+
+    return statistic
+
+
+def _expected_size(counts: FloatArray, totals: FloatArray, size: int) -> FloatArray:
+    """Return E[V_m] for counts (B, k) of keywords in totals (B,) utterances; m is at most the total."""
+    sizes = np.minimum(float(size), totals)
+    return np.array(
+        [
+            (-np.expm1(_log_absent(row[row > 0], total, m))).sum() if total > 0 else np.nan
+            for row, total, m in zip(counts, totals, sizes, strict=True)
+        ]
+    )
+
+
+def _log_absent(found: FloatArray, total: float, size: float) -> FloatArray:
+    """Return log(C(N - f, m) / C(N, m)) for the counts f of keywords; -inf where the keyword must appear."""
+    left = total - found
+    possible = left >= size
+    kept = np.where(possible, left, size)
+    logs = gammaln(kept + 1) - gammaln(kept - size + 1) - gammaln(total + 1) + gammaln(total - size + 1)
+    return np.where(possible, logs, -np.inf)
