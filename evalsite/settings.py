@@ -66,6 +66,7 @@ INSTALLED_APPS = [
     "evalsite.judgments.apps.JudgmentsConfig",
     "evalsite.boards.apps.BoardsConfig",
     "evalsite.refits.apps.RefitsConfig",
+    "evalsite.scorecards.apps.ScorecardsConfig",
     "evalsite.operations.apps.OperationsConfig",
     "evalsite.exchange.apps.ExchangeConfig",
     "evalsite.demo.apps.DemoConfig",

@@ -1,0 +1,1 @@
+"""Files of conversations, of their ratings and of labels of their turns."""
