@@ -51,13 +51,13 @@ def rarefied_frequency(keywords: csr_array, utterances: FloatArray, *, size: int
 
 def _expected_size(counts: FloatArray, totals: FloatArray, size: int) -> FloatArray:
     """Return E[V_m] for counts (B, k) of keywords in totals (B,) utterances; m is at most the total."""
-    sizes = np.minimum(float(size), totals)
-    return np.array(
-        [
-            (-np.expm1(_log_absent(row[row > 0], total, m))).sum() if total > 0 else np.nan
-            for row, total, m in zip(counts, totals, sizes, strict=True)
-        ]
-    )
+    expected = np.full(len(totals), np.nan)
+    for position in np.flatnonzero(totals > 0):
+        total = float(totals[position])
+        found = np.bincount(counts[position].astype(np.int64))  # Number of keywords for each f.
+        absent = _log_absent(np.arange(len(found), dtype=np.float64), total, min(float(size), total))
+        expected[position] = found @ -np.expm1(absent)
+    return expected
 
 
 def _log_absent(found: FloatArray, total: float, size: float) -> FloatArray:

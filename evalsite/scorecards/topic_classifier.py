@@ -1,0 +1,157 @@
+"""Classifier of the topical domain of an utterance: logistic regression with calibrated probabilities.
+
+A model is a file of skops that holds plain types and arrays only. Unlike a pickle it runs no code when it is loaded.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from zipfile import ZIP_DEFLATED
+
+import numpy as np
+import skops.io
+from scipy.optimize import minimize_scalar
+from scipy.special import log_softmax, softmax
+from sklearn.linear_model import LogisticRegression
+
+from evalsite.core.errors import InvalidInput
+from evalsite.scorecards.domains import DOMAINS
+from evalsite.scorecards.topic_examples import Example, TrainingText, examples_in_context
+from evalsite.scorecards.topic_features import Pairs, TopicFeatures
+from irt_engine.arrays import FloatArray
+
+FORMAT = 1
+_CHUNK = 5_000  # Utterances in memory at a time.
+_HELD_OUT = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class TopicClassifier:
+    """A trained classifier.
+
+    coefficients (features, domains), intercepts (domains,), temperature: the logits are divided by it.
+    source: names the training text.
+    """
+
+    features: TopicFeatures
+    domains: tuple[str, ...]
+    coefficients: FloatArray
+    intercepts: FloatArray
+    temperature: float
+    source: str = ""
+
+    def probabilities(self, pairs: Pairs) -> FloatArray:
+        """Return (n, domains) probabilities for pairs of previous utterance and utterance."""
+        parts = [self._logits(pairs[start : start + _CHUNK]) for start in range(0, len(pairs), _CHUNK)]
+        if not parts:
+            return np.zeros((0, len(self.domains)))
+        return np.asarray(softmax(np.concatenate(parts) / self.temperature, axis=1), np.float64)
+
+    def _logits(self, pairs: Pairs) -> FloatArray:
+        return np.asarray(self.features.transform(pairs) @ self.coefficients + self.intercepts, np.float64)
+
+    def classify(self, pairs: Pairs) -> list[str]:
+        """Return the most probable domain of each pair."""
+        return [self.domains[number] for number in self.probabilities(pairs).argmax(axis=1)]
+
+    def save(self, path: Path) -> None:
+        """Write the model to a file of skops."""
+        state: dict[str, Any] = {
+            "format": FORMAT,
+            "features": self.features.state(),
+            "domains": list(self.domains),
+            "coefficients": self.coefficients.astype(np.float32),
+            "intercepts": self.intercepts,
+            "temperature": self.temperature,
+            "source": self.source,
+        }
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_name(f"{path.name}.new")
+        skops.io.dump(state, temporary, compression=ZIP_DEFLATED, compresslevel=9)
+        temporary.replace(path)
+
+    @classmethod
+    def load(cls, path: Path) -> TopicClassifier:
+        """Read a model. Raises InvalidInput for a file that is no model, or that holds anything but plain types."""
+        hint = "Train the model again with manage.py topics train."
+        try:
+            if skops.io.get_untrusted_types(file=path):
+                raise InvalidInput(f"{path} holds types that a model of topics does not need.", hint=hint)
+            state = skops.io.load(path, trusted=[])
+            if state["format"] != FORMAT:
+                raise InvalidInput(f"{path} is a model of another version.", hint=hint)
+            return cls(
+                TopicFeatures.from_state(state["features"]),
+                tuple(state["domains"]),
+                state["coefficients"].astype(np.float64),
+                state["intercepts"],
+                float(state["temperature"]),
+                str(state["source"]),
+            )
+        except InvalidInput:
+            raise
+        except Exception as error:
+            raise InvalidInput(f"{path} is not a model of topics ({type(error).__name__}).", hint=hint) from error
+
+
+def train(text: TrainingText, *, source: str = "", seed: int = 0) -> TopicClassifier:
+    """Return a classifier of the text, calibrated on a fifth of the utterances that a first fit has not seen."""
+    learned, held_out = _split(text, seed)
+    first = _fit(learned, source, seed)
+    unseen = examples_in_context(held_out, seed)
+    temperature = _temperature(first, unseen) if unseen else 1.0
+    final = _fit(text, source, seed)
+    return TopicClassifier(
+        final.features, final.domains, final.coefficients, final.intercepts, temperature, final.source
+    )
+
+
+def _fit(text: TrainingText, source: str, seed: int) -> TopicClassifier:
+    examples = examples_in_context(text, seed)
+    pairs = [(one.previous, one.utterance) for one in examples]
+    features = TopicFeatures(_domain_words(text)).fit(pairs)
+    model = LogisticRegression(C=1.0, max_iter=100, tol=1e-3)
+    model.fit(features.transform(pairs), [one.domain for one in examples])
+    domains = tuple(str(name) for name in model.classes_)
+    coefficients, intercepts = model.coef_.T, model.intercept_
+    if len(domains) == 2:  # scikit-learn keeps one column for two classes.
+        coefficients, intercepts = np.hstack([-coefficients / 2, coefficients / 2]), np.array([-1, 1]) * intercepts / 2
+    return TopicClassifier(features, domains, coefficients, intercepts, 1.0, source)
+
+
+def _domain_words(text: TrainingText) -> dict[str, list[int]]:
+    """Return the domains of each word and of its plural."""
+    found: dict[str, set[int]] = {}
+    for word, domain in text.words:
+        for form in {word, word if word.endswith("s") else f"{word}s"}:
+            found.setdefault(form, set()).add(DOMAINS.index(domain))
+    return {word: sorted(numbers) for word, numbers in found.items()}
+
+
+def _split(text: TrainingText, seed: int) -> tuple[TrainingText, TrainingText]:
+    """Return a text to learn from, and utterances held out, of each domain alike and without words of domains."""
+    order = list(text.utterances)
+    random.Random(seed).shuffle(order)  # noqa: S311  not for secrets
+    cut = round(_HELD_OUT * len(order))
+    return (
+        TrainingText(tuple(order[cut:]), text.words, text.reactions),
+        TrainingText(tuple(order[:cut]), (), text.reactions),
+    )
+
+
+def _temperature(classifier: TopicClassifier, examples: Sequence[Example]) -> float:
+    """Return the temperature of the greatest likelihood (Guo et al. 2017, On Calibration of Modern Neural Networks)."""
+    number = {name: position for position, name in enumerate(classifier.domains)}
+    known = [one for one in examples if one.domain in number]
+    logits = classifier._logits([(one.previous, one.utterance) for one in known])
+    truth = np.array([number[one.domain] for one in known])
+
+    def loss(log_temperature: float) -> float:
+        logs = log_softmax(logits / np.exp(log_temperature), axis=1)
+        return -float(logs[np.arange(len(truth)), truth].mean())
+
+    return float(np.exp(minimize_scalar(loss, bounds=(-2.0, 2.0), method="bounded").x))
