@@ -24,6 +24,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help demo serve test test-embedded test-production quick journeys test-full durations check openapi messages bench bench-engine bench-full bench-console bench-forecast bench-endpoints bench-load chaos lint-docker screenshots format lock clean
+.PHONY: help demo serve test test-embedded test-production quick journeys test-full durations check openapi messages bench bench-engine bench-full bench-console bench-forecast bench-load bench-scorecards chaos lint-docker screenshots format lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -100,6 +101,8 @@ bench-forecast: $(VENV)/.dev ## Whether what the console's form forecasts holds 
 
 bench-endpoints: $(VENV)/.dev ## Collect 10,000 replies from 10 endpoints with 50 ms latency: under a minute
 	$(PY) -m tests.benchmarks.collect_replies
+bench-scorecards: $(VENV)/.dev ## Scorecards against published figures: two minutes (EVAL_DATA_DIR for the data)
+	DJANGO_SETTINGS_MODULE=evalsite.settings $(PY) -m tests.benchmarks.scorecards
 
 chaos: $(VENV)/.dev ## Hurt whole sites for long and print what they survived (KILLS=100; MINUTES=2 of each other fault)
 	CI=true TEST_FULL=1 CHAOS_KILLS=$(KILLS) CHAOS_MINUTES=$(MINUTES) CHAOS_AWAY_S=60 $(PY) -m pytest tests/faults -q

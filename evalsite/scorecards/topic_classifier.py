@@ -6,8 +6,8 @@ A model is a file of skops that holds plain types and arrays only. Unlike a pick
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from zipfile import ZIP_DEFLATED
@@ -20,7 +20,7 @@ from sklearn.linear_model import LogisticRegression
 
 from evalsite.core.errors import InvalidInput
 from evalsite.scorecards.domains import DOMAINS
-from evalsite.scorecards.topic_examples import Example, TrainingText, examples_in_context
+from evalsite.scorecards.topic_examples import Example, TrainingText, examples_in_context, thinned
 from evalsite.scorecards.topic_features import Pairs, TopicFeatures
 from irt_engine.arrays import FloatArray
 
@@ -99,15 +99,28 @@ class TopicClassifier:
 
 
 def train(text: TrainingText, *, source: str = "", seed: int = 0) -> TopicClassifier:
-    """Return a classifier of the text, calibrated on a fifth of the utterances that a first fit has not seen."""
+    """Return a classifier of the text.
+
+    It is calibrated on a fifth of the utterances, which a first fit has not seen. They lose most words of the lists:
+    who wrote the utterances also wrote the lists, and other people's words are listed less often.
+    """
     learned, held_out = _split(text, seed)
     first = _fit(learned, source, seed)
-    unseen = examples_in_context(held_out, seed)
+    unseen = thinned(examples_in_context(held_out, seed), text.words, seed)
     temperature = _temperature(first, unseen) if unseen else 1.0
     final = _fit(text, source, seed)
     return TopicClassifier(
         final.features, final.domains, final.coefficients, final.intercepts, temperature, final.source
     )
+
+
+def folds(text: TrainingText, count: int, *, seed: int = 0) -> Iterator[tuple[TopicClassifier, tuple[Example, ...]]]:
+    """Yield for each fold a classifier of the other folds, not calibrated, and the utterances of the fold."""
+    order = list(text.utterances)
+    random.Random(seed).shuffle(order)  # noqa: S311  not for secrets
+    for fold in range(count):
+        others = tuple(one for place, one in enumerate(order) if place % count != fold)
+        yield _fit(replace(text, utterances=others), "", seed), tuple(order[fold::count])
 
 
 def _fit(text: TrainingText, source: str, seed: int) -> TopicClassifier:
@@ -133,14 +146,12 @@ def _domain_words(text: TrainingText) -> dict[str, list[int]]:
 
 
 def _split(text: TrainingText, seed: int) -> tuple[TrainingText, TrainingText]:
-    """Return a text to learn from, and utterances held out, of each domain alike and without words of domains."""
+    """Return a text to learn from, and one of utterances held out."""
     order = list(text.utterances)
     random.Random(seed).shuffle(order)  # noqa: S311  not for secrets
     cut = round(_HELD_OUT * len(order))
-    return (
-        TrainingText(tuple(order[cut:]), text.words, text.reactions),
-        TrainingText(tuple(order[:cut]), (), text.reactions),
-    )
+    learned, held_out = tuple(order[cut:]), tuple(order[:cut])
+    return replace(text, utterances=learned), TrainingText(held_out, (), text.reactions)
 
 
 def _temperature(classifier: TopicClassifier, examples: Sequence[Example]) -> float:

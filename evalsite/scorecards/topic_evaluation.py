@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evalsite.scorecards.topic_classifier import TopicClassifier
-from evalsite.scorecards.topic_examples import Example
+from evalsite.scorecards.topic_classifier import TopicClassifier, folds
+from evalsite.scorecards.topic_examples import Example, TrainingText
 from irt_engine.arrays import FloatArray
 
 _BINS = 10
@@ -43,6 +43,19 @@ def evaluate(classifier: TopicClassifier, examples: Sequence[Example]) -> TopicE
     chances = classifier.probabilities([(one.previous, one.utterance) for one in examples])
     said = [classifier.domains[number] for number in chances.argmax(axis=1)]
     return summarised([one.domain for one in examples], said, chances.max(axis=1))
+
+
+def cross_validate(text: TrainingText, count: int, *, seed: int = 0) -> TopicEvaluation:
+    """Return the results on every utterance of the text, said by a classifier that has not seen it (`count` folds)."""
+    truth: list[str] = []
+    said: list[str] = []
+    confidence = []
+    for classifier, held_out in folds(text, count, seed=seed):
+        chances = classifier.probabilities([(one.previous, one.utterance) for one in held_out])
+        truth += [one.domain for one in held_out]
+        said += [classifier.domains[number] for number in chances.argmax(axis=1)]
+        confidence.append(chances.max(axis=1))
+    return summarised(truth, said, np.concatenate(confidence))
 
 
 def summarised(truth: Sequence[str], said: Sequence[str], confidence: FloatArray) -> TopicEvaluation:

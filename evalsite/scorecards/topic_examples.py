@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import random
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -19,7 +20,8 @@ from evalsite.scorecards.domains import DOMAINS
 
 DATA = Path(__file__).parent / "data"
 _SELF_CONTAINED = frozenset({"phatic", "none", "humor_wordplay", "chatbot"})  # A reaction never takes these domains.
-_REACTIONS = 60  # Examples of reactions for each domain.
+_THINNED = 0.75  # Share of the listed words that held-out utterances lose.
+_REACTIONS = 90  # Examples of reactions for each domain.
 _FRAMES = (
     "{}",
     "do you like {}?",
@@ -34,6 +36,8 @@ _FRAMES = (
     "i have a {}",
     "i was thinking of {}",
 )
+_WORD = re.compile(r"[a-z0-9'&-]+")
+_PRONOUNS = ("it", "that", "them", "one", "this", "those")
 _JOINTS = (". ", ", ", "! ", " ", "? ")
 
 
@@ -88,6 +92,7 @@ class _Composition:
         for word, domain in text.words:
             self._words[domain].append(word)
         self._subjects = [name for name in DOMAINS if name in self._by and name not in _SELF_CONTAINED]
+        self._subject_words = subject_words(text.words)
         self._acknowledgements = self._by["none"] or [""]
         self._greetings = self._by["phatic"] or [""]
         self._fillers = [*self._acknowledgements, *self._greetings, *text.reactions]
@@ -134,6 +139,9 @@ class _Composition:
     def _mixtures(self, one: Example) -> Iterable[Example]:
         """Yield the utterance beside others: with fillers, after a shorter one of another domain, with its own."""
         yield Example(self._sentence(one.domain), one.utterance, one.domain)
+        if one.domain not in _SELF_CONTAINED:
+            for _ in range(2):
+                yield Example(self._sentence(one.domain), self._masked(one.utterance), one.domain)
         for _ in range(2):
             filler = self._rng.choice(self._fillers)
             pair = (filler, one.utterance) if self._rng.random() < 0.7 else (one.utterance, filler)
@@ -153,6 +161,13 @@ class _Composition:
             return self._joined(self._rng.choice(self._acknowledgements), reaction, "").utterance
         return reaction
 
+    def _masked(self, utterance: str) -> str:
+        """Return the utterance with pronouns in the place of the words of domains, so that its subject is before it."""
+        return _WORD.sub(
+            lambda found: self._rng.choice(_PRONOUNS) if found.group() in self._subject_words else found.group(),
+            utterance,
+        )
+
     def _any_previous(self) -> str:
         kind = self._rng.randrange(4)
         return ("", self._subject(), self._rng.choice(self._acknowledgements), self._rng.choice(self._greetings))[kind]
@@ -164,6 +179,24 @@ class _Composition:
         if self._words[domain] and self._rng.random() < 0.5:
             return self._rng.choice(_FRAMES).format(self._rng.choice(self._words[domain]))
         return self._rng.choice(self._by[domain])
+
+
+def subject_words(words: Sequence[tuple[str, str]]) -> frozenset[str]:
+    """Return the single words of the domains that have a subject, and their plurals."""
+    single = {word for word, domain in words if " " not in word and domain not in _SELF_CONTAINED}
+    return frozenset(single | {f"{word}s" for word in single})
+
+
+def thinned(examples: Sequence[Example], words: Sequence[tuple[str, str]], seed: int = 0) -> list[Example]:
+    """Return the examples without most of the words of domains, as if their speaker used words that are not listed."""
+    rng, known = random.Random(seed), subject_words(words)  # noqa: S311  not for secrets
+
+    def without(text: str) -> str:
+        return _WORD.sub(
+            lambda found: "" if found.group() in known and rng.random() < _THINNED else found.group(), text
+        )
+
+    return [one._replace(previous=without(one.previous), utterance=without(one.utterance)) for one in examples]
 
 
 def with_utterances(text: TrainingText, more: Sequence[Example]) -> TrainingText:

@@ -25,8 +25,12 @@ _OPTIONS: Mapping[str, dict[str, Any]] = {
     },
     "context": {"ngram_range": (1, 1), "token_pattern": _TOKEN, "sublinear_tf": True, "min_df": 2},
 }
-_CHARACTER_SCALE, _CONTEXT_SCALE, _DOMAIN_SCALE = 0.4, 0.7, 2.0
-_SUBJECTS = [number for number, name in enumerate(DOMAINS) if name not in ("phatic", "chatbot", "feelings", "none")]
+_CHARACTER_SCALE, _CONTEXT_SCALE, _DOMAIN_SCALE = 0.4, 1.0, 2.0
+_SUBJECTS = [
+    number
+    for number, name in enumerate(DOMAINS)
+    if name not in ("phatic", "chatbot", "feelings", "humor_wordplay", "none")
+]
 
 Pairs = Sequence[tuple[str, str]]  # (previous, utterance)
 

@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from evalsite.core.errors import InvalidInput
 from evalsite.scorecards.domains import DOMAINS
 from evalsite.scorecards.topic_classifier import TopicClassifier, train
-from evalsite.scorecards.topic_evaluation import calibration_error, evaluate, summarised
+from evalsite.scorecards.topic_evaluation import calibration_error, cross_validate, evaluate, summarised
 from evalsite.scorecards.topic_examples import Example, TrainingText, examples_in_context, own_text
 from evalsite.scorecards.topics import SHIPPED, own_text_name, site_classifier
 
@@ -103,3 +103,9 @@ def test_calibration_error_is_the_distance_from_confidence() -> None:
 def test_classifier_is_evaluated_on_labels(small: TopicClassifier) -> None:
     found = evaluate(small, [Example("", "my dog", "animals"), Example("", "my guitar", "animals")])
     assert (found.n, found.accuracy) == (2, 0.5)
+
+
+def test_every_utterance_is_held_out_once() -> None:
+    found = cross_validate(SMALL, 2)
+    assert found.n == len(SMALL.utterances)
+    assert {name: one.n for name, one in found.per_domain.items()} == {"animals": 4, "music": 4, "none": 4, "phatic": 4}

@@ -15,7 +15,7 @@ from evalsite.core.terminal import shown
 from evalsite.exchange.conversation_files.problems import ConversationFileError
 from evalsite.exchange.topic_file import read_topic_labels
 from evalsite.scorecards.topic_classifier import TopicClassifier, train
-from evalsite.scorecards.topic_evaluation import TopicEvaluation, evaluate
+from evalsite.scorecards.topic_evaluation import TopicEvaluation, cross_validate, evaluate
 from evalsite.scorecards.topic_examples import own_text, with_utterances
 from evalsite.scorecards.topics import own_text_name, site_classifier, site_model_path
 
@@ -32,6 +32,9 @@ class Command(BaseCommand):
         training = verbs.add_parser("train", help="train on the project's own text and on labels of yours")
         training.add_argument("file", metavar="FILE", nargs="?", help="labelled utterances")
         training.add_argument("--output", metavar="MODEL", help="the file of the model (default: the site's own model)")
+        training.add_argument(
+            "--folds", type=int, choices=range(2, 11), metavar="N", help="first cross-validate in N folds, up to 10"
+        )
         evaluation = verbs.add_parser("evaluate", help="measure accuracy, F1 and calibration on labels of yours")
         evaluation.add_argument("file", metavar="FILE", help="labelled utterances")
         evaluation.add_argument("--model", metavar="MODEL", help="the file of a model (default: the site's)")
@@ -40,7 +43,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             if options["verb"] == "train":
-                self._train(options["file"], options["output"])
+                self._train(options["file"], options["output"], options["folds"])
             else:
                 self._evaluate(options["file"], options["model"], as_json=options["json"])
         except ConversationFileError as error:
@@ -49,11 +52,14 @@ class Command(BaseCommand):
         except InvalidInput as error:
             raise CommandError(f"{shown(error.message)} {error.hint}".strip(), returncode=_BAD_INPUT) from error
 
-    def _train(self, file: str | None, output: str | None) -> None:
+    def _train(self, file: str | None, output: str | None, folds: int | None) -> None:
         more = read_topic_labels(file) if file is not None else ()
         source = own_text_name() + (f" and {Path(file).name}" if file is not None else "")
         path = Path(output) if output is not None else site_model_path()
-        train(with_utterances(own_text(), more), source=source).save(path)
+        text = with_utterances(own_text(), more)
+        if folds is not None:
+            self.stdout.write(f"{folds} folds: {_text(cross_validate(text, folds))}")
+        train(text, source=source).save(path)
         self.stdout.write(f"Trained on the project's text and {len(more):,} utterances of yours: {shown(str(path))}")
 
     def _evaluate(self, file: str, model: str | None, *, as_json: bool) -> None:
