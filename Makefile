@@ -23,8 +23,7 @@ MINUTES ?= 2
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test test-embedded test-production quick journeys test-full durations check openapi messages bench bench-engine bench-full bench-console bench-forecast bench-endpoints bench-load chaos lint-docker screenshots format lock clean
-.PHONY: help demo serve test test-embedded test-production quick journeys test-full durations check openapi messages bench bench-engine bench-full bench-console bench-forecast bench-load bench-scorecards chaos lint-docker screenshots format lock clean
+.PHONY: help demo serve test test-embedded test-production quick journeys test-full durations check openapi messages bench bench-engine bench-full bench-console bench-forecast bench-endpoints bench-load bench-scorecards chaos lint-docker screenshots format lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
