@@ -25,11 +25,16 @@ class VoteFileError(InvalidInput):
     """
 
     def __init__(self, fault: FormatError, *, path: Path, row: int | None = None, line: int | None = None) -> None:
+        self._fault = fault
         self.path = path
         self.row = row
         self.line = line
         self.column = fault.column
         super().__init__(f"{self._place()}: {fault.message}", code=fault.code, hint=fault.hint, field=fault.field)
+
+    def moved(self, path: Path) -> VoteFileError:
+        """Return the same error in a file of another name."""
+        return VoteFileError(self._fault, path=path, row=self.row, line=self.line)
 
     def __str__(self) -> str:
         return f"{self.message}. {self.hint}" if self.hint else f"{self.message}."

@@ -9,32 +9,38 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from evalsite.exchange.archives import SAVE_HINT, bad_zip, is_workbook, only_member
+from evalsite.exchange.encodings import Transcoded
 from evalsite.exchange.errors import FormatError
 
 BUFFER = 1 << 16
 MAX_RECORD = 1_000_000  # Bytes of one line, and of one object of a JSON array.
 MAX_BYTES = 4 << 30  # Decompressed bytes of a whole file, as a limit for decompression bombs.
 GZIP_MAGIC = b"\x1f\x8b"
+ZIP_MAGIC = b"PK\x03\x04"
 UTF8_BOM = b"\xef\xbb\xbf"
 
 Progress = Callable[[int, int], None]  # (done, total) in bytes of the file on the disk.
 
+PARQUET_MAGIC = b"PAR1"
+
 _FOREIGN = {
-    b"PK\x03\x04": "a zip archive or an Excel workbook",
     b"BZh": "a bzip2 file",
     b"\xfd7zXZ\x00": "an xz file",
     b"\x28\xb5\x2f\xfd": "a zstd file",
-    b"PAR1": "a Parquet file",
+    PARQUET_MAGIC: "a Parquet file in an archive",
+    ZIP_MAGIC: "a zip archive or an Excel workbook in an archive",
     b"SQLite format 3\x00": "an SQLite database",
-    b"\xff\xfe": "text in UTF-16",
-    b"\xfe\xff": "text in UTF-16",
     GZIP_MAGIC: "compressed twice",
+    b"PK\x05\x06": "an empty zip archive",
 }
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 class _Metered(io.RawIOBase):
@@ -56,6 +62,8 @@ class _Metered(io.RawIOBase):
             chunk = self._inner.read1(len(buffer))
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise _broken_gzip(error) from error
+        except zipfile.BadZipFile as error:
+            raise bad_zip(error) from error
         except OSError as error:
             raise FormatError(f"cannot be read ({error.strerror or error})", code="unreadable") from error
         buffer[: len(chunk)] = chunk
@@ -80,16 +88,26 @@ class OpenedFile:
     stream: decompressed bytes without a byte order mark.
     """
 
-    def __init__(self, file: io.BufferedReader, progress: Progress | None) -> None:
-        self._file = file
+    def __init__(self, file: io.BufferedReader, progress: Progress | None, encoding: str | None = None) -> None:
+        self.file = file
         self._progress = progress
         self._size = os.fstat(file.fileno()).st_size
-        compressed = file.peek(2)[:2] == GZIP_MAGIC
-        inner: io.BufferedIOBase = gzip.GzipFile(fileobj=file) if compressed else file
-        self._meter = _Metered(inner, self._tell)
-        self.stream = io.BufferedReader(self._meter, BUFFER)
+        magic = file.peek(4)[:4]
+        self.workbook = magic == ZIP_MAGIC and is_workbook(file)
+        self.archived = (magic == ZIP_MAGIC and not self.workbook) or magic[:2] == GZIP_MAGIC
+        self._meter = _Metered(self._decompressed(magic), self._tell)
+        self.stream: io.BufferedReader[io.RawIOBase] = io.BufferedReader(self._meter, BUFFER)
+        if encoding is not None and not self.workbook:
+            self.stream = io.BufferedReader(Transcoded(self.stream, encoding), BUFFER)
         if self.stream.peek(3)[:3] == UTF8_BOM:
             self.stream.read(3)
+
+    def _decompressed(self, magic: bytes) -> io.BufferedIOBase:
+        if magic[:2] == GZIP_MAGIC:
+            return gzip.GzipFile(fileobj=self.file)
+        if magic == ZIP_MAGIC and not self.workbook:
+            return only_member(self.file)
+        return self.file
 
     def head(self) -> bytes:
         """Peek at the next bytes; empty at the end of the file."""
@@ -104,11 +122,11 @@ class OpenedFile:
             self._progress(min(self._file_position(), self._size), self._size)
 
     def _file_position(self) -> int:
-        return self._file.tell() if self._file.seekable() else 0
+        return self.file.tell() if self.file.seekable() else 0
 
 
 @contextmanager
-def open_source(path: Path, *, progress: Progress | None = None) -> Iterator[OpenedFile]:
+def open_source(path: Path, *, progress: Progress | None = None, encoding: str | None = None) -> Iterator[OpenedFile]:
     """Open `path` for one pass.
 
     Raises FormatError if it is unreadable, empty, or clearly another format.
@@ -121,10 +139,11 @@ def open_source(path: Path, *, progress: Progress | None = None) -> Iterator[Ope
         raise FormatError(f"cannot be read ({error})", code="unreadable") from error
     with file:
         try:
-            source = OpenedFile(file, progress)
+            source = OpenedFile(file, progress, encoding)
         except OSError as error:  # Error in the first bytes; later ones are read through _Metered.
             raise FormatError(f"cannot be read ({error.strerror or error})", code="unreadable") from error
-        _refuse_foreign(source.head())
+        if not source.workbook:
+            _refuse_foreign(source.head(), archived=source.archived, encoding=encoding)
         yield source
 
 
@@ -137,16 +156,14 @@ def too_long() -> FormatError:
     )
 
 
-def _refuse_foreign(head: bytes) -> None:
+def _refuse_foreign(head: bytes, *, archived: bool, encoding: str | None) -> None:
     if not head:
         raise FormatError("is empty", code="empty_file", hint="A file of votes has one row for each judgment.")
+    if encoding is None and head.startswith(_UTF16):
+        raise FormatError("is text in UTF-16", code="unknown_format", hint=f"Add --encoding utf-16. Or: {SAVE_HINT}")
     for magic, name in _FOREIGN.items():
-        if head.startswith(magic):
-            raise FormatError(
-                f"is {name}",
-                code="unknown_format",
-                hint="Save it as CSV or JSON in UTF-8, plain or compressed with gzip.",
-            )
+        if head.startswith(magic) and (archived or magic != PARQUET_MAGIC):
+            raise FormatError(f"is {name}", code="unknown_format", hint=SAVE_HINT)
 
 
 def _broken_gzip(error: Exception) -> FormatError:

@@ -1,41 +1,62 @@
-"""The two column layouts of vote files, and the allowed values of their cells.
+"""The columns of a vote file, and the allowed values of their cells.
 
-Native: `system_a, system_b, outcome`; optionally `prompt_id, annotator_id, category, a_first, timestamp`.
-
-Arena: `model_a, model_b, winner`; optionally `prompt_id` or `question_id` (the first if both have a value), `judge` or
-`annotator_id`, `tstamp` or `timestamp`, `category`, `a_first`.
-
-Both may have `vote_id` or `judgment_id`, the file's own ID of the vote. Both may have `turn`, which is part of the
-item: turn 2 of prompt 81 is the prompt "81 (turn 2)". Other columns are ignored. Values that are not in the tables
-below are errors.
+A `Layout` names the columns that hold chatbots, outcome, prompt and the like. Each format of `vote_formats` makes one.
+Optional columns are found without regard to case, blanks and separators. Values that are not in the tables below are
+errors. `turn` is part of the item: turn 2 of prompt 81 is the prompt "81 (turn 2)".
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from typing import Any
 
 from evalsite.exchange.errors import FormatError, listed, quoted
-from evalsite.exchange.record_reading import NESTED
+from evalsite.exchange.record_reading import Nested
 from irt_engine.responses.identifiers import item_prompt, looks_like_turn
 
 MAX_TEXT = 200  # Characters of a name, an ID or a label.
+MAX_PROMPT_NAME = 60  # Characters of a prompt's text that can be its name.
 
-# -1: A better, 0: tie, 1: B better. A data frame writes whole numbers as 1.0 if the column has an empty cell.
-_NATIVE_OUTCOMES = {"-1": -1, "0": 0, "1": 1, "-1.0": -1, "0.0": 0, "-0.0": 0, "1.0": 1}
-_ARENA_OUTCOMES = {"model_a": -1, "model_b": 1, "tie": 0, "tie (bothbad)": 0, "both_bad": 0}
-_BOTH_BAD = frozenset({"tie (bothbad)", "both_bad"})
+Outcome = tuple[int, bool]  # -1 A better, 0 tie, 1 B better; whether a tie means that both are bad.
+Judge = Callable[[Mapping[str, str], "Layout"], "Outcome | None"]
+
+A_BETTER, B_BETTER, TIE, BOTH_BAD = (-1, False), (1, False), (0, False), (0, True)
+
+# A data frame writes whole numbers as 1.0 if the column has an empty cell.
+NUMBERS: Mapping[str, Outcome] = MappingProxyType(
+    {"-1": A_BETTER, "0": TIE, "1": B_BETTER, "-1.0": A_BETTER, "0.0": TIE, "-0.0": TIE, "1.0": B_BETTER}
+)
+LABELS: Mapping[str, Outcome] = MappingProxyType(
+    {"model_a": A_BETTER, "model_b": B_BETTER, "tie": TIE, "tie (bothbad)": BOTH_BAD, "both_bad": BOTH_BAD}
+)
+# Other spellings, by `plain`.
+_SYNONYMS: Mapping[str, Outcome] = MappingProxyType(
+    {
+        **dict.fromkeys(("modela", "a", "left", "model1", "responsea", "systema", "assistanta"), A_BETTER),
+        **dict.fromkeys(("modelb", "b", "right", "model2", "responseb", "systemb", "assistantb"), B_BETTER),
+        **dict.fromkeys(("tie", "tied", "draw", "tiebothgood", "bothgood"), TIE),
+        **dict.fromkeys(("tiebothbad", "bothbad", "bothbadtie"), BOTH_BAD),
+    }
+)
 _ORDERS = {"": None, "1": 1, "0": 0, "1.0": 1, "0.0": 0}
+_SEPARATORS = re.compile(r"[\s_()\[\]-]+")
 
 # Terminals obey control characters, and a lone surrogate has no UTF-8 encoding.
-_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The columns of a layout.
+    """The columns of a file and how its outcome is read.
+
+    labels: the allowed values of `outcome`; with `synonyms` also their other spellings.
+    judge: how a row becomes an outcome; None for a row without a judgment.
+    prompt_text: columns with the prompt's text, from which a name is made if no column in `prompt` has one.
+    unjudged: why rows without a judgment are left out, for the warning.
 
     Optional names are tried in order; an empty tuple never matches.
     """
@@ -44,14 +65,19 @@ class Layout:
     system_a: str
     system_b: str
     outcome: str
-    outcomes: Mapping[str, int]
-    prompt: tuple[str, ...]
-    annotator: tuple[str, ...]
-    timestamp: tuple[str, ...]
+    labels: Mapping[str, Outcome] = field(default_factory=lambda: LABELS)
+    synonyms: bool = False
+    prompt: tuple[str, ...] = ("prompt_id", "question_id")
+    annotator: tuple[str, ...] = ("judge", "annotator_id")
+    timestamp: tuple[str, ...] = ("tstamp", "timestamp")
     category: tuple[str, ...] = ("category",)
     a_first: tuple[str, ...] = ("a_first",)
     vote_id: tuple[str, ...] = ("vote_id", "judgment_id")
     turn: tuple[str, ...] = ("turn",)
+    prompt_text: tuple[str, ...] = ()
+    judge: Judge | None = None
+    used: tuple[str, ...] = ()
+    unjudged: str = ""
 
     @property
     def required(self) -> tuple[str, str, str]:
@@ -60,53 +86,47 @@ class Layout:
     @property
     def known(self) -> frozenset[str]:
         """Return every column that this layout reads."""
-        optional = (self.prompt, self.annotator, self.timestamp, self.category, self.a_first, self.vote_id, self.turn)
-        return frozenset(self.required).union(*optional)
+        optional = (getattr(self, name) for name in _OPTIONAL)
+        return frozenset((*self.required, *self.used)).union(*optional)
+
+    def bound(self, columns: Collection[str]) -> Layout:
+        """Return the layout with its optional columns as the file writes them."""
+        found: dict[str, Any] = {
+            name: tuple(filter(None, (column_like(columns, wanted) for wanted in getattr(self, name))))
+            for name in _OPTIONAL
+        }
+        return replace(self, **found)
+
+    def outcome_of(self, values: Mapping[str, str]) -> Outcome | None:
+        """Return the outcome of a row, or None if it has no judgment. Raises FormatError for an unknown label."""
+        return outcome_cell(values, self) if self.judge is None else self.judge(values, self)
 
 
-NATIVE = Layout(
-    name="native",
-    system_a="system_a",
-    system_b="system_b",
-    outcome="outcome",
-    outcomes=MappingProxyType(_NATIVE_OUTCOMES),
-    prompt=("prompt_id",),
-    annotator=("annotator_id",),
-    timestamp=("timestamp",),
-)
-ARENA = Layout(
-    name="arena",
-    system_a="model_a",
-    system_b="model_b",
-    outcome="winner",
-    outcomes=MappingProxyType(_ARENA_OUTCOMES),
-    prompt=("prompt_id", "question_id"),
-    annotator=("judge", "annotator_id"),
-    timestamp=("tstamp", "timestamp"),
-)
+_OPTIONAL = ("prompt", "annotator", "timestamp", "category", "a_first", "vote_id", "turn", "prompt_text")
 
 
-def layout_of(columns: Collection[str]) -> Layout:
-    """Return the layout whose required columns are all in `columns`.
+def plain(text: str) -> str:
+    """Return a column name or a label without case, blanks and separators."""
+    return _SEPARATORS.sub("", text.casefold())
 
-    Raises FormatError for no layout or both.
+
+def column_like(columns: Collection[str], name: str) -> str | None:
+    """Return the column of this name, or else the one that differs only in case and separators.
+
+    Raises FormatError if several differ so.
     """
-    complete = [layout for layout in (NATIVE, ARENA) if set(layout.required) <= set(columns)]
-    if len(complete) == 1:
-        return complete[0]
-    if complete:
+    if name in columns:
+        return name
+    wanted = plain(name)
+    found = [column for column in columns if plain(column) == wanted]
+    if len(found) > 1:
         raise FormatError(
-            "has the columns of both layouts, which may contradict each other",
-            code="ambiguous_layout",
-            hint=f"Remove {', '.join(NATIVE.required)} or {', '.join(ARENA.required)}.",
+            f"the columns {listed(found)} differ only in case or separators",
+            code="ambiguous_column",
+            column=found[0],
+            hint=f"Keep one, and call it {name}.",
         )
-    nearest = max((NATIVE, ARENA), key=lambda layout: len(set(layout.required) & set(columns)))
-    missing = [name for name in nearest.required if name not in columns]
-    needed = f"{', '.join(NATIVE.required)}, or {', '.join(ARENA.required)}"
-    hint = f"The file needs {needed}. It has {listed(columns)}."
-    if len(columns) == 1 and re.search("[;\t]", next(iter(columns))):
-        hint = f"The columns must be separated by commas. {hint}"
-    raise FormatError(f"there is no column {' or '.join(missing)}", code="missing_column", column=missing[0], hint=hint)
+    return found[0] if found else None
 
 
 def text_cell(values: Mapping[str, str], column: str) -> str:
@@ -115,12 +135,12 @@ def text_cell(values: Mapping[str, str], column: str) -> str:
     Raises FormatError unless it is short plain text.
     """
     value = values.get(column, "")
-    if value is NESTED:
+    if isinstance(value, Nested):
         raise FormatError("holds a list or an object", code="bad_value", column=column, hint="Use text or a number.")
     value = value.strip()
     if len(value) > MAX_TEXT:
         raise FormatError(f"is longer than {MAX_TEXT} characters ({quoted(value)})", code="bad_value", column=column)
-    if _UNPRINTABLE.search(value):
+    if UNPRINTABLE.search(value):
         raise FormatError(f"holds a character that cannot be shown ({quoted(value)})", code="bad_value", column=column)
     return value
 
@@ -135,7 +155,7 @@ def optional_cell(values: Mapping[str, str], columns: tuple[str, ...]) -> str | 
 
 def prompt_cell(values: Mapping[str, str], layout: Layout, *, merge_turns: bool) -> str | None:
     """Return the prompt, with its turn unless turns are merged; None without a prompt."""
-    prompt = optional_cell(values, layout.prompt)
+    prompt = optional_cell(values, layout.prompt) or _text_name(values, layout.prompt_text)
     if prompt is None or merge_turns:
         return prompt
     turn = optional_cell(values, layout.turn)
@@ -149,18 +169,49 @@ def prompt_cell(values: Mapping[str, str], layout: Layout, *, merge_turns: bool)
     return item_prompt(prompt, None if turn is None else turn.removesuffix(".0"))
 
 
-def outcome_cell(values: Mapping[str, str], layout: Layout) -> tuple[int, bool]:
-    """Return (-1 A better, 0 tie, 1 B better; whether a tie means that both are bad)."""
+def _text_name(values: Mapping[str, str], columns: tuple[str, ...]) -> str | None:
+    """Return a name made of the prompt's text: the text if it is short, else its beginning and a hash."""
+    text = next((values[column] for column in columns if values.get(column)), "")
+    if not text.strip():
+        return None
+    name = " ".join(UNPRINTABLE.sub(" ", text).split())
+    if name == text and len(name) <= MAX_PROMPT_NAME:
+        return name
+    mark = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    return f"{name[: MAX_PROMPT_NAME - 20]}... ({mark})"
+
+
+def outcome_cell(values: Mapping[str, str], layout: Layout) -> Outcome:
+    """Return the outcome that the label of the row stands for."""
     label = text_cell(values, layout.outcome)
-    outcome = layout.outcomes.get(label)
+    outcome = layout.labels.get(label)
+    if outcome is None and layout.synonyms:
+        outcome = label_outcome(label)
     if outcome is None:
-        raise FormatError(
-            f"the label {quoted(label)} is not known" if label else "the label is missing",
-            code="unknown_label",
-            column=layout.outcome,
-            hint=f"Use one of {_allowed(layout)}.",
-        )
-    return outcome, label in _BOTH_BAD
+        raise unknown_label(label, layout.outcome, layout.labels)
+    return outcome
+
+
+def label_outcome(label: str) -> Outcome | None:
+    """Return what a label means in any spelling that is known."""
+    return LABELS.get(label) or _SYNONYMS.get(plain(label))
+
+
+def unknown_label(label: str, column: str, labels: Mapping[str, Outcome] = LABELS) -> FormatError:
+    """Return the error for a label that is in no table: it is never counted as a tie."""
+    allowed = "-1 (A better), 0 (tie), 1 (B better)" if "-1.0" in labels else ", ".join(labels)
+    return FormatError(
+        f"the label {quoted(label)} is not known" if label else "the label is missing",
+        code="unknown_label",
+        column=column,
+        hint=f"Use one of {allowed}. Or say what it means, as with --map {_shell(label)}=tie."
+        if label
+        else f"Use one of {allowed}.",
+    )
+
+
+def _shell(label: str) -> str:
+    return label if re.fullmatch(r"[\w.:-]{1,40}", label) else "LABEL"
 
 
 def order_cell(values: Mapping[str, str], layout: Layout) -> int | None:
@@ -190,9 +241,3 @@ def systems_cells(values: Mapping[str, str], layout: Layout) -> tuple[str, str]:
             hint="Remove the row: it says nothing about the order.",
         )
     return a, b
-
-
-def _allowed(layout: Layout) -> str:
-    if layout is NATIVE:
-        return "-1 (A better), 0 (tie), 1 (B better)"
-    return ", ".join(layout.outcomes)

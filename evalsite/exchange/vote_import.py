@@ -28,7 +28,7 @@ from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.exchange.makers import Maker, makers_found, makers_record
 from evalsite.exchange.models import ImportedVote, VoteSource
-from evalsite.exchange.vote_file import Vote, Votes, read_votes
+from evalsite.exchange.vote_file import ColumnMapping, Vote, Votes, read_votes
 from evalsite.judgments.item_keys import item_of
 from evalsite.judgments.models import (
     Annotator,
@@ -65,6 +65,7 @@ class Imported:
 
     created: False if the same votes existed, so that nothing changed.
     new_owner: the organisation that was created for the import, if any.
+    looks_like: the format of the file, for people.
     """
 
     board: Board
@@ -72,6 +73,7 @@ class Imported:
     created: bool
     warnings: tuple[str, ...]
     new_owner: Organisation | None = None
+    looks_like: str = ""
 
 
 def votes_import(
@@ -83,6 +85,8 @@ def votes_import(
     source: str = "",
     where: Sequence[tuple[str, str]] = (),
     merge_turns: bool = False,
+    encoding: str | None = None,
+    mapping: ColumnMapping | None = None,
     made_by: Sequence[Maker] = (),
     progress: Progress | None = None,
 ) -> Imported:
@@ -94,6 +98,7 @@ def votes_import(
 
     organisation: slug or name of the owner, which is created if it does not exist.
     visibility: by default, everybody with the link sees the board.
+    encoding, mapping: as in `read_votes`.
     source: name of the source; by default the file's name.
     made_by: organisations that made chatbots, recorded even if the votes exist already.
 
@@ -109,9 +114,8 @@ def votes_import(
     for field, value in (("campaign", name), ("source", source), ("organisation", organisation)):
         if len(value) > 200 or "\0" in value:
             raise InvalidInput(f"The name given as --{field} cannot be stored (200 characters at most).", field=field)
-    votes = read_votes(
-        path, where=where, merge_turns=merge_turns
-    )  # Every row is checked before the first one is written.
+    # Every row is checked before the first one is written.
+    votes = read_votes(path, where=where, merge_turns=merge_turns, encoding=encoding, mapping=mapping)
     _check_lengths(votes.rows(), path)
     sha256 = _sha256(votes.rows())
     makers = makers_found(made_by, _chatbots(votes.rows())) if made_by else {}
@@ -122,7 +126,9 @@ def votes_import(
             _refuse_changes(known, votes.rows(), path)
             _refuse_visibility(known.campaign, visibility)
             makers_record(makers, keeper=known.campaign.organisation)
-            return Imported(board_default(campaign=known.campaign), known.votes, False, votes.warnings)
+            return Imported(
+                board_default(campaign=known.campaign), known.votes, False, votes.warnings, None, votes.looks_like
+            )
         if campaign is not None:
             raise Conflict(
                 f"There is already a campaign {slug!r}, and {source!r} is not one of its sources.",
@@ -134,7 +140,7 @@ def votes_import(
         seen_by = visibility or Campaign.Visibility.LINK
         board = _Import(source, owner, name, slug, seen_by).run(votes, sha256, progress)
         makers_record(makers, keeper=owner)
-    return Imported(board, len(votes), True, votes.warnings, None if found else owner)
+    return Imported(board, len(votes), True, votes.warnings, None if found else owner, votes.looks_like)
 
 
 def _owner(organisation: str) -> Organisation | None:

@@ -174,3 +174,20 @@ def test_an_interruption_ends_without_a_traceback(write: Write, monkeypatch: pyt
     with pytest.raises(SystemExit) as caught:
         out(str(write(VOTES)))
     assert caught.value.code == 130
+
+
+def test_standard_input_is_ranked_and_named_in_errors(tmp_path: Path) -> None:
+    done = rank(tmp_path, "-", "--json", input=VOTES)
+    assert json.loads(done.stdout)["fit"]["judgments"] == 20
+    assert "The file looks like votes of a chatbot arena." in done.stderr
+    done = rank(tmp_path, "-", input="x,y\n1,2\n")
+    assert done.returncode == 2
+    assert "standard input, column" in done.stderr
+
+
+def test_columns_and_labels_can_be_named(write: Write) -> None:
+    path = str(write("one,two,best\nx,y,first\nx,y,second\nx,z,first\n"))
+    named = ["--a", "one", "--b", "two", "--winner", "best", "--map", "first=model_a", "--map", "second=model_b"]
+    assert json.loads(out(path, "--json", *named))["fit"]["judgments"] == 3
+    with pytest.raises(CommandError, match="LABEL=OUTCOME"):
+        out(path, "--map", "first=best")

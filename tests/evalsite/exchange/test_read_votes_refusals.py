@@ -29,7 +29,7 @@ def test_an_unknown_outcome_is_never_a_tie(write: Write, label: str) -> None:
     assert "-1 (A better), 0 (tie), 1 (B better)" in str(error)
 
 
-@pytest.mark.parametrize("label", ["Tie", "bothbad", "A", "model_c", "0", "", "tie(bothbad)"])
+@pytest.mark.parametrize("label", ["model_c", "0", "", "1", "neither", "tie?", "nan", "2026-01-02"])
 def test_an_unknown_winner_is_never_a_tie(write: Write, label: str) -> None:
     error = refusal(write(ARENA + f"x,y,{label},1,j,\n"))
     assert (error.code, error.row, error.column) == ("unknown_label", 1, "winner")
@@ -64,17 +64,12 @@ def test_an_order_other_than_1_0_or_unknown_is_refused(write: Write, value: str)
         ("system_a,system_b,prompt_id", "outcome"),
         ("model_a,winner", "model_b"),
         ("system,prompt_id,rating", "system_a"),
-        ("System_A,system_b,outcome", "system_a"),
     ],
 )
 def test_a_missing_column_is_named(write: Write, header: str, column: str) -> None:
     for body in ("", ",".join(["x"] * (header.count(",") + 1)) + "\n"):
         error = refusal(write(f"{header}\n{body}"))
         assert (error.code, error.column, error.row) == ("missing_column", column, None)
-
-
-def test_a_file_without_commas_is_told_so(write: Write) -> None:
-    assert "separated by commas" in str(refusal(write("model_a;model_b;winner\nx;y;tie\n")))
 
 
 def test_a_file_with_the_columns_of_both_layouts_is_refused(write: Write) -> None:

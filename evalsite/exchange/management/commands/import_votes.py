@@ -19,6 +19,7 @@ from evalsite.core.terminal import shown
 from evalsite.exchange.makers import maker_argument, makers_read
 from evalsite.exchange.management.commands.rank import condition, merge_turns_argument
 from evalsite.exchange.progress import Bar
+from evalsite.exchange.vote_arguments import STANDARD_INPUT, format_arguments, mapping_of, vote_path
 from evalsite.exchange.vote_import import Imported, votes_import
 
 _BAD_INPUT = 2
@@ -29,7 +30,7 @@ class Command(BaseCommand):
     help = "Import a vote file as a campaign. Importing the same file again changes nothing."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("file", metavar="FILE", type=Path, help="the votes (formats: see rank)")
+        parser.add_argument("file", metavar="FILE", type=Path, help="the votes, or - (formats: see rank)")
         parser.add_argument("--campaign", required=True, metavar="NAME", help="name of the new campaign")
         parser.add_argument("--source", default="", help="the source's name (default: the file's)")
         parser.add_argument(
@@ -44,6 +45,7 @@ class Command(BaseCommand):
             "--where", metavar="COLUMN=VALUE", action="append", default=[], type=condition, help="as in rank"
         )
         merge_turns_argument(parser)
+        format_arguments(parser)
         parser.add_argument(
             "--made-by",
             metavar="CHATBOT=SLUG",
@@ -61,15 +63,17 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            with Bar(self.stderr, "Importing") as bar:
+            with vote_path(options["file"]) as path, Bar(self.stderr, "Importing") as bar:
                 imported = votes_import(
-                    path=options["file"],
+                    path=path,
                     name=options["campaign"],
                     organisation=options["organisation"],
                     visibility=Campaign.Visibility(options["visibility"]) if options["visibility"] else None,
-                    source=options["source"],
+                    source=options["source"] or _source_name(options["file"]),
                     where=options["where"],
                     merge_turns=options["merge_turns"],
+                    encoding=options.get("encoding"),
+                    mapping=mapping_of(options),
                     made_by=[*(makers_read(options["makers"]) if options["makers"] else ()), *options["made_by"]],
                     progress=bar,
                 )
@@ -86,6 +90,7 @@ class Command(BaseCommand):
             jobs.job_run_now(key=refit_key(campaign), owner=owner())
 
     def _tell(self, imported: Imported) -> None:
+        self.stderr.write(f"The file looks like {imported.looks_like}.")
         for warning in (*imported.warnings, *_parts(imported)):
             self.stderr.write(f"Warning: {shown(warning)}", self.style.WARNING)
         what = "Imported" if imported.created else "Already there, unchanged:"
@@ -93,6 +98,10 @@ class Command(BaseCommand):
         if imported.new_owner:
             self.stdout.write(f"Created its owner: {shown(imported.new_owner.name)} ({imported.new_owner.slug}).")
         self.stdout.write(f"Leaderboard: /boards/{imported.board.public_id}/")
+
+
+def _source_name(file: Path) -> str:
+    return "standard input" if str(file) == STANDARD_INPUT else file.name
 
 
 def _parts(imported: Imported) -> Iterator[str]:

@@ -15,14 +15,16 @@ from evalsite.exchange.management.output import write_result
 from evalsite.exchange.presenters import as_csv, as_json
 from evalsite.exchange.progress import Bar
 from evalsite.exchange.text_tables import ASCII, UNICODE, as_table
+from evalsite.exchange.vote_arguments import format_arguments, mapping_of, vote_path
 from evalsite.exchange.vote_file import read_votes
 from irt_engine.errors import DidNotConverge, EngineError
 
 _BAD_INPUT = 2
 _INTERRUPTED = 130  # 128 + SIGINT, as a shell reports it.
 _EPILOG = """\
-The file is CSV or JSON, plain or gzipped, with the columns system_a, system_b, outcome (-1: A better, 0: tie,
-1: B better) or model_a, model_b, winner (model_a, model_b, tie, both_bad); prompt and annotator if known.
+The file has the columns system_a, system_b, outcome (-1: A better, 0: tie, 1: B better) or model_a, model_b, winner
+(model_a, model_b, tie, both_bad); prompt and annotator if known. docs/formats.md lists the other formats. For anything
+else, name the columns: --a COLUMN --b COLUMN --winner COLUMN --map LABEL=model_a.
 The exit status is 2 if the file cannot be used; standard error says why.
 """
 
@@ -33,7 +35,7 @@ class Command(BaseCommand):
     requires_migrations_checks = False
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("file", metavar="FILE", help="the votes")
+        parser.add_argument("file", metavar="FILE", help="the votes; - for standard input")
         parser.add_argument(
             "--model",
             choices=["board", "pair"],
@@ -50,6 +52,7 @@ class Command(BaseCommand):
             help="only rows with this value; repeat it for other columns, or for other values of one column",
         )
         merge_turns_argument(parser)
+        format_arguments(parser)
         form = parser.add_mutually_exclusive_group()
         form.add_argument("--json", action="store_true", help="print the complete result as JSON")
         form.add_argument("--csv", action="store_true", help="chatbots (board) or comparisons (pair), as CSV")
@@ -69,14 +72,17 @@ class Command(BaseCommand):
             raise SystemExit(_INTERRUPTED) from None
 
     def _rank(self, options: dict[str, Any]) -> Ranking:
-        with Bar(self.stderr, "Reading") as bar:
+        with vote_path(options["file"]) as path, Bar(self.stderr, "Reading") as bar:
             votes = read_votes(
-                options["file"],
+                path,
                 by=options["by"],
                 where=options["where"],
                 merge_turns=options["merge_turns"],
+                encoding=options.get("encoding"),
+                mapping=mapping_of(options),
                 progress=bar,
             )
+        self.stderr.write(f"The file looks like {votes.looks_like}.")
         with Bar(self.stderr, "Fitting") as bar:
             return rank_votes(votes, model=options["model"], progress=bar)
 

@@ -1,0 +1,180 @@
+"""Fast reading of tables (CSV) in columns, for files without a fault.
+
+It gives up at anything unusual, and the reader of single rows begins again: so both have the same errors.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from operator import eq
+from pathlib import Path
+from sys import intern
+from typing import Any
+
+from evalsite.exchange.errors import FormatError
+from evalsite.exchange.file_opening import MAX_RECORD, OpenedFile, Progress, open_source
+from evalsite.exchange.record_reading import Records
+from evalsite.exchange.text_lines import separator_of
+from evalsite.exchange.vote_checks import CRITERION, Flags
+from evalsite.exchange.vote_columns import MAX_TEXT, UNPRINTABLE, Layout, Outcome, order_cell, prompt_cell
+from evalsite.exchange.vote_formats.registry import format_of
+from evalsite.exchange.vote_reading import Options
+from evalsite.exchange.votes import Vote
+
+CHUNK = 2_000  # Rows in memory, beside the votes.
+
+Columns = dict[str, list[Any]]
+_Cells = Mapping[str, Sequence[str]]
+
+
+class _GivesUp(Exception):
+    """The reader of single rows has to read the file."""
+
+
+def columns_read(
+    path: Path, options: Options, flags: Flags, most: int, progress: Progress | None = None
+) -> Columns | None:
+    """Return the votes in columns, or None if the reader of single rows has to read the file.
+
+    most: maximum number of votes.
+    """
+    votes: Columns = {name: [] for name in Vote._fields}
+    try:
+        with open_source(path, progress=progress, encoding=options.encoding) as source:
+            for chunk in _Table(source, options, flags).chunks():
+                for name, column in chunk.items():
+                    votes[name] += column
+                if len(votes["row"]) > most:
+                    return None
+    except (FormatError, _GivesUp, csv.Error, UnicodeDecodeError):
+        return None
+    return votes if votes["row"] else None
+
+
+class _Table:
+    """One pass over a CSV file."""
+
+    def __init__(self, source: OpenedFile, options: Options, flags: Flags) -> None:
+        self._source = source
+        self._options = options
+        self._flags = flags
+        self._outcomes: dict[tuple[str, ...], Outcome] = {}
+        self._prompts: dict[tuple[str, ...], str | None] = {}
+        self._orders: dict[str, int | None] = {}
+        self._row = 0
+
+    def chunks(self) -> Iterator[Columns]:
+        records = Records(self._source)
+        if records.kind != "CSV" or self._options.without:
+            raise _GivesUp
+        csv.field_size_limit(max(csv.field_size_limit(), MAX_RECORD))
+        separator = separator_of(self._source.head())
+        text = io.TextIOWrapper(self._source.stream, "utf-8", newline="\n")
+        reader = csv.reader(text, strict=True, delimiter=separator)
+        records.learn_header([name.strip() for name in next((row for row in reader if any(row)), [])])
+        layout = self._layout(records)
+        while rows := list(islice(reader, CHUNK)):
+            self._source.record_done()
+            yield self._votes(self._cells(rows, records.header), layout)
+
+    def _layout(self, records: Records) -> Layout:
+        form = format_of(records)
+        chosen = {self._options.by, *(column for column, _ in self._options.where)} - {None}
+        if form.expands or records.repeated or CRITERION in records.columns or not chosen <= set(records.columns):
+            raise _GivesUp
+        self._flags.looks_like = form.title
+        return self._options.mapping.apply(form, records, {}).bound(records.columns)
+
+    def _cells(self, rows: list[list[str]], header: list[str]) -> dict[str, Sequence[str]]:
+        """Return the selected rows in columns, with their numbers under "" (no column has an empty name)."""
+        rows = [row for row in rows if len(row) > 1 or (row and row[0].strip())]
+        if set(map(len, rows)) - {len(header)} or "" in header:
+            raise _GivesUp
+        if any(sum(map(len, row)) > MAX_RECORD // 8 for row in rows):
+            raise _GivesUp  # Perhaps too long in bytes.
+        numbers = range(self._row + 1, self._row + len(rows) + 1)
+        self._row += len(rows)
+        columns = zip(*rows, strict=True) if rows else ((),) * len(header)
+        cells: dict[str, Sequence[Any]] = {**dict(zip(header, columns, strict=True)), "": numbers}
+        return self._chosen(cells) if self._options.where else cells
+
+    def _chosen(self, cells: dict[str, Sequence[Any]]) -> dict[str, Sequence[Any]]:
+        wanted: dict[str, set[str]] = {}
+        for column, value in self._options.where:
+            wanted.setdefault(column, set()).add(value)
+        tests = [[cell.strip() in values for cell in cells[column]] for column, values in wanted.items()]
+        kept = [number for number, test in enumerate(zip(*tests, strict=True)) if all(test)]
+        return {name: [column[number] for number in kept] for name, column in cells.items()}
+
+    def _votes(self, cells: dict[str, Sequence[Any]], layout: Layout) -> Columns:
+        rows = list(cells.pop(""))
+        self._flags.add_columns(cells, len(rows))
+        a, b = _names(cells[layout.system_a]), _names(cells[layout.system_b])
+        if any(map(eq, a, b)) or not (all(a) and all(b)):
+            raise _GivesUp
+        outcomes = self._judged(cells, layout)
+        unknown: list[None] = [None] * len(rows)
+        orders = cells[layout.a_first[0]] if layout.a_first else ()
+        by = self._options.by
+        return {
+            "row": rows,
+            "system_a": a,
+            "system_b": b,
+            "outcome": [outcome for outcome, _ in outcomes],
+            "both_bad": [bad for _, bad in outcomes],
+            "prompt_id": self._prompt_names(cells, layout, unknown),
+            "annotator_id": _optional(cells, layout.annotator, unknown),
+            "a_first": [self._order(order, layout) for order in orders] if layout.a_first else unknown,
+            "category": _optional(cells, layout.category, unknown),
+            "timestamp": _optional(cells, layout.timestamp, unknown),
+            "vote_id": _optional(cells, layout.vote_id, unknown),
+            "by": unknown if by is None else _names(cells[by]),
+        }
+
+    def _judged(self, cells: _Cells, layout: Layout) -> list[Outcome]:
+        names = (layout.outcome,) if layout.judge is None else (*layout.required, *layout.used)
+        known = self._outcomes
+        keys = list(zip(*(cells[name] for name in names), strict=True))
+        for key in set(keys) - known.keys():
+            outcome = layout.outcome_of(dict(zip(names, key, strict=True)))
+            if outcome is None:
+                raise _GivesUp
+            known[key] = outcome
+        return [known[key] for key in keys]
+
+    def _prompt_names(self, cells: _Cells, layout: Layout, unknown: list[None]) -> list[str | None]:
+        names = (*layout.prompt, *(() if self._options.merge_turns else layout.turn), *layout.prompt_text)
+        if not layout.prompt and not layout.prompt_text:
+            return list(unknown)
+        if names == layout.prompt:
+            return _optional(cells, names, unknown)
+        merge = self._options.merge_turns
+        keys: list[tuple[str, ...]] = list(zip(*(cells[name] for name in names), strict=True))
+        if layout.prompt_text:  # Texts are too long to remember.
+            return [prompt_cell(dict(zip(names, key, strict=True)), layout, merge_turns=merge) for key in keys]
+        for key in set(keys) - self._prompts.keys():
+            self._prompts[key] = prompt_cell(dict(zip(names, key, strict=True)), layout, merge_turns=merge)
+        return [self._prompts[key] for key in keys]
+
+    def _order(self, cell: str, layout: Layout) -> int | None:
+        if cell not in self._orders:
+            self._orders[cell] = order_cell({layout.a_first[0]: cell}, layout)
+        return self._orders[cell]
+
+
+def _names(cells: Sequence[str]) -> list[str]:
+    """Return the cells without surrounding blanks. Gives up unless all are short plain text."""
+    if cells and (UNPRINTABLE.search(" ".join(cells)) or len(max(cells, key=len)) > MAX_TEXT):
+        raise _GivesUp
+    return list(map(intern, map(str.strip, cells)))
+
+
+def _optional(cells: _Cells, columns: Sequence[str], unknown: list[None]) -> list[str | None]:
+    """Return the first cell with text of each row."""
+    found: list[str | None] = list(unknown)
+    for column in columns:
+        found = [one or other or None for one, other in zip(found, _names(cells[column]), strict=True)]
+    return found
