@@ -1,4 +1,6 @@
-"""Reply files: `prompt_id, reply[, sample]` as CSV or JSONL.
+"""Reply files: `prompt_id, reply[, sample]` as CSV or JSON.
+
+Files of MT-bench, AlpacaEval and OpenAI (messages) are read as well, and text files with one reply per line.
 
 The report lists the result for every row. No text is truncated.
 """
@@ -15,6 +17,7 @@ from evalsite.chatbots.makers import maker_check, maker_named, maker_record
 from evalsite.chatbots.models import Chatbot, Reply, Version
 from evalsite.chatbots.services import chatbot_create, text_sha256, version_create
 from evalsite.core.audit import audit_record
+from evalsite.core.dataset_rows import lines_matched, replies_converted
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.core.number_format import whole
@@ -59,7 +62,10 @@ class ReplyReport:
 
 def replies_preview(*, prompt_set: PromptSet, content: bytes, name: str = "") -> ReplyReport:
     """Return the result for each row without writing. Raises InvalidInput for an unreadable file."""
-    reading = rows_read(content, name)
+    keys = _prompts(prompt_set)
+    reading = replies_converted(rows_read(content, name))
+    if reading.form == "text" and name:
+        reading = lines_matched(reading, keys)
     for column in ("prompt_id", "reply"):
         if column not in reading.columns:
             raise InvalidInput(
@@ -67,7 +73,6 @@ def replies_preview(*, prompt_set: PromptSet, content: bytes, name: str = "") ->
                 hint=_hint(reading.columns),
                 field=column,
             )
-    keys = _prompts(prompt_set)
     seen: dict[tuple[str, int], int] = {}
     rows = tuple(_checked(row, keys, seen) for row in reading.rows)
     answered = {row.key for row in rows if row.fate == "add" and row.sample == 1}

@@ -157,18 +157,20 @@ def _first_piece(content: bytes) -> str:
 
 def _form(content: bytes, name: str) -> str:
     ending = name.rpartition(".")[2].lower() if "." in name else ""
-    known = {"csv": "csv", "jsonl": "jsonl", "ndjson": "jsonl", "txt": "text"}
+    known = {"csv": "csv", "jsonl": "jsonl", "ndjson": "jsonl", "json": "json", "txt": "text"}
     if ending in known:
         return known[ending]
     if ending:
         raise InvalidInput(
             _("%(name)s ends in .%(ending)s.") % {"name": repr(name), "ending": ending},
-            hint=_("Use .csv, .jsonl or .txt."),
+            hint=_("Use .csv, .jsonl, .json or .txt."),
             field="file",
         )
     start = _first_piece(content).lstrip()
     if start.startswith("{"):
         return "jsonl"
+    if start.startswith("[") and _is_array(content):
+        return "json"
     return "csv" if "prompt_id" in start.split("\n", 1)[0] else "text"
 
 
@@ -268,11 +270,38 @@ def _jsonl(content: bytes) -> Reading:
     return Reading("jsonl", tuple(names), rows)
 
 
+def _is_array(content: bytes) -> bool:
+    """Whether pasted text is a JSON array of objects, and not prompts that begin with a bracket."""
+    return re.match(rb"\s*\[\s*\{\s*\"", content.removeprefix(codecs.BOM_UTF8)) is not None
+
+
+def _json(content: bytes) -> Reading:
+    """Read an array of objects, which may be the only list of an object. The numbers are those of the objects."""
+    if sum(content.count(sign) for sign in (b"{", b"[", b",")) > MOST_CELLS:
+        raise _too_many_values()
+    try:
+        value = json.loads(content.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        line = getattr(error, "lineno", 1)
+        raise InvalidInput(
+            _("The file is not JSON (line %(line)s).") % {"line": line}, hint=_("Is it complete?"), field="file"
+        ) from None
+    lists = [one for one in value.values() if isinstance(one, list)] if isinstance(value, dict) else [value]
+    if len(lists) != 1 or not isinstance(lists[0], list):
+        raise InvalidInput(_("The file is not one array of JSON objects."), field="file")
+    rows = _collect(_object_row(number, one) for number, one in enumerate(lists[0], start=1))
+    return Reading("json", tuple(dict.fromkeys(name for row in rows for name in row.cells)), rows)
+
+
 def _json_row(number: int, line: str) -> FileRow:
     try:
         value = json.loads(line)
     except (ValueError, RecursionError):
         return FileRow(number, {}, _("it is not JSON"))
+    return _object_row(number, value)
+
+
+def _object_row(number: int, value: Any) -> FileRow:
     if not isinstance(value, dict):
         return FileRow(number, {}, _("it is not a JSON object"))
     found = {name: unstorable([name, cell]) for name, cell in value.items()}
@@ -313,4 +342,4 @@ def _lines(content: bytes) -> Iterator[tuple[int, str]]:
             yield number, line.strip()
 
 
-_READERS = {"csv": _csv, "jsonl": _jsonl, "text": _plain}
+_READERS = {"csv": _csv, "jsonl": _jsonl, "json": _json, "text": _plain}

@@ -14,17 +14,18 @@ from pathlib import Path
 from sys import intern
 from typing import Any
 
+from evalsite.core.text_names import UNPRINTABLE
 from evalsite.exchange.errors import FormatError
-from evalsite.exchange.file_opening import MAX_RECORD, OpenedFile, Progress, open_source
+from evalsite.exchange.file_opening import BUFFER, MAX_RECORD, OpenedFile, Progress, open_source
 from evalsite.exchange.record_reading import Records
 from evalsite.exchange.text_lines import separator_of
 from evalsite.exchange.vote_checks import CRITERION, Flags
-from evalsite.exchange.vote_columns import MAX_TEXT, UNPRINTABLE, Layout, Outcome, order_cell, prompt_cell
+from evalsite.exchange.vote_columns import MAX_TEXT, Layout, Outcome, order_cell, prompt_cell
 from evalsite.exchange.vote_formats.registry import format_of
 from evalsite.exchange.vote_reading import Options
 from evalsite.exchange.votes import Vote
 
-CHUNK = 2_000  # Rows in memory, beside the votes.
+CHUNK = 500  # Rows in memory, beside the votes.
 
 Columns = dict[str, list[Any]]
 _Cells = Mapping[str, Sequence[str]]
@@ -72,11 +73,14 @@ class _Table:
             raise _GivesUp
         csv.field_size_limit(max(csv.field_size_limit(), MAX_RECORD))
         separator = separator_of(self._source.head())
+        self._source.allow(CHUNK * BUFFER)
         text = io.TextIOWrapper(self._source.stream, "utf-8", newline="\n")
         reader = csv.reader(text, strict=True, delimiter=separator)
         records.learn_header([name.strip() for name in next((row for row in reader if any(row)), [])])
         layout = self._layout(records)
         while rows := list(islice(reader, CHUNK)):
+            if self._source.record_bytes > MAX_RECORD and any(sum(map(len, row)) > MAX_RECORD // 8 for row in rows):
+                raise _GivesUp  # Perhaps too long in bytes.
             self._source.record_done()
             yield self._votes(self._cells(rows, records.header), layout)
 
@@ -90,11 +94,10 @@ class _Table:
 
     def _cells(self, rows: list[list[str]], header: list[str]) -> dict[str, Sequence[str]]:
         """Return the selected rows in columns, with their numbers under "" (no column has an empty name)."""
-        rows = [row for row in rows if len(row) > 1 or (row and row[0].strip())]
+        if set(map(len, rows)) != {len(header)} or len(header) == 1:
+            rows = [row for row in rows if len(row) > 1 or (row and row[0].strip())]
         if set(map(len, rows)) - {len(header)} or "" in header:
             raise _GivesUp
-        if any(sum(map(len, row)) > MAX_RECORD // 8 for row in rows):
-            raise _GivesUp  # Perhaps too long in bytes.
         numbers = range(self._row + 1, self._row + len(rows) + 1)
         self._row += len(rows)
         columns = zip(*rows, strict=True) if rows else ((),) * len(header)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import codecs
 import io
 
+from evalsite.core.encodings import ENCODINGS, codec_named
 from evalsite.exchange.errors import FormatError, quoted
 
-ENCODINGS = ("utf-8", "cp1252", "latin-1", "utf-16", "utf-16-le", "utf-16-be", "mac-roman", "shift_jis", "gb18030")
 _PIECE = 1 << 14
 
 
@@ -47,14 +47,11 @@ class Transcoded(io.RawIOBase):
 
 def encoding_named(name: str) -> str:
     """Return the codec of one of ENCODINGS, whatever its spelling. Raises FormatError for another one."""
-    try:
-        wanted = codecs.lookup(name).name
-    except (LookupError, ValueError):
-        wanted = ""
-    if wanted not in {codecs.lookup(known).name for known in ENCODINGS}:
+    codec = codec_named(name)
+    if codec is None:
         raise FormatError(
             f"cannot be read in the encoding {quoted(name)}",
             code="unknown_encoding",
             hint=f"Use one of {', '.join(ENCODINGS)}.",
         )
-    return wanted
+    return codec

@@ -50,6 +50,7 @@ class _Metered(io.RawIOBase):
         super().__init__()
         self.total = 0
         self.record_start = 0
+        self.most = MAX_RECORD + 4 * BUFFER  # A buffer can be read but not used, both before and after the record.
         self._inner = inner
         self._told = on_read
 
@@ -73,8 +74,7 @@ class _Metered(io.RawIOBase):
         return len(chunk)
 
     def _refuse_too_much(self) -> None:
-        # Up to one buffer can be read but not yet used, both before and after the record.
-        if self.total - self.record_start > MAX_RECORD + 4 * BUFFER:
+        if self.total - self.record_start > self.most:
             raise too_long()
         if self.total > MAX_BYTES:
             raise FormatError(
@@ -116,6 +116,15 @@ class OpenedFile:
     def record_done(self) -> None:
         """Mark the bytes so far as used. The following bytes count as a new record."""
         self._meter.record_start = self._meter.total
+
+    @property
+    def record_bytes(self) -> int:
+        """Return how many bytes were read since the last `record_done`."""
+        return self._meter.total - self._meter.record_start
+
+    def allow(self, most: int) -> None:
+        """Allow so many bytes until `record_done`, for a reader of many records at a time."""
+        self._meter.most = most
 
     def _tell(self) -> None:
         if self._progress is not None and self._size:

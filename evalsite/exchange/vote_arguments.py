@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from evalsite.exchange.encodings import ENCODINGS
+from evalsite.core.encodings import ENCODINGS
 from evalsite.exchange.errors import VoteFileError
 from evalsite.exchange.vote_columns import LABELS, Outcome, label_outcome
 from evalsite.exchange.vote_file import ColumnMapping

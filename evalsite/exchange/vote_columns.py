@@ -7,19 +7,18 @@ errors. `turn` is part of the item: turn 2 of prompt 81 is the prompt "81 (turn 
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
+from evalsite.core.text_names import UNPRINTABLE, text_name
 from evalsite.exchange.errors import FormatError, listed, quoted
 from evalsite.exchange.record_reading import Nested
 from irt_engine.responses.identifiers import item_prompt, looks_like_turn
 
 MAX_TEXT = 200  # Characters of a name, an ID or a label.
-MAX_PROMPT_NAME = 60  # Characters of a prompt's text that can be its name.
 
 Outcome = tuple[int, bool]  # -1 A better, 0 tie, 1 B better; whether a tie means that both are bad.
 Judge = Callable[[Mapping[str, str], "Layout"], "Outcome | None"]
@@ -44,9 +43,6 @@ _SYNONYMS: Mapping[str, Outcome] = MappingProxyType(
 )
 _ORDERS = {"": None, "1": 1, "0": 0, "1.0": 1, "0.0": 0}
 _SEPARATORS = re.compile(r"[\s_()\[\]-]+")
-
-# Terminals obey control characters, and a lone surrogate has no UTF-8 encoding.
-UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,14 +167,7 @@ def prompt_cell(values: Mapping[str, str], layout: Layout, *, merge_turns: bool)
 
 def _text_name(values: Mapping[str, str], columns: tuple[str, ...]) -> str | None:
     """Return a name made of the prompt's text: the text if it is short, else its beginning and a hash."""
-    text = next((values[column] for column in columns if values.get(column)), "")
-    if not text.strip():
-        return None
-    name = " ".join(UNPRINTABLE.sub(" ", text).split())
-    if name == text and len(name) <= MAX_PROMPT_NAME:
-        return name
-    mark = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
-    return f"{name[: MAX_PROMPT_NAME - 20]}... ({mark})"
+    return text_name(next((values[column] for column in columns if values.get(column)), "")) or None
 
 
 def outcome_cell(values: Mapping[str, str], layout: Layout) -> Outcome:

@@ -1,4 +1,6 @@
-"""Prompt files: `prompt_id, text or turns, category` as CSV or JSONL, or plain text with one prompt per line.
+"""Prompt files: `prompt_id, text or turns, category` as CSV or JSON, or plain text with one prompt per line.
+
+Files of MT-bench, AlpacaEval and OpenAI (messages) are read as well.
 
 The report lists the result for every row: added, unchanged, or refused with a reason. No text is truncated.
 """
@@ -15,6 +17,7 @@ from django.utils.translation import gettext as _
 from evalsite.accounts.models import Organisation, User
 from evalsite.core.audit import audit_record
 from evalsite.core.confusable_names import hidden_sign, name_check
+from evalsite.core.dataset_rows import prompts_converted
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import InvalidInput
 from evalsite.core.number_format import whole
@@ -53,7 +56,7 @@ class PromptReport:
 
 def prompts_preview(*, prompt_set: PromptSet | None, content: bytes, name: str = "") -> PromptReport:
     """Return the result for each row without writing. Raises InvalidInput for an unreadable file."""
-    reading = rows_read(content, name)
+    reading = prompts_converted(rows_read(content, name))
     if reading.form != "text":
         _check_columns(reading.columns)
     there = (

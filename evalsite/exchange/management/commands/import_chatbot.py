@@ -24,6 +24,7 @@ class Command(ImportCommand):
             "--made-by", default="", metavar="SLUG", help="organisation that made it, if it is another one"
         )
         parser.add_argument("--partly", action="store_true", help="import the valid rows even if others are rejected")
+        self.encoding_argument(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         sets = PromptSet.objects.filter(organisation__slug=options["organisation"], name=options["set"])
@@ -42,6 +43,7 @@ class Command(ImportCommand):
                 partly=options["partly"],
                 made_by=options["made_by"],
             ),
+            encoding=options.get("encoding") or "",
         )
         self.tell_refused(report.rows)
         if report.missing:

@@ -18,6 +18,7 @@ class Command(ImportCommand):
         parser.add_argument("--set", required=True, help="name of the prompt set")
         parser.add_argument("--organisation", required=True, help="its slug")
         parser.add_argument("--partly", action="store_true", help="import the valid rows even if others are rejected")
+        self.encoding_argument(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         organisation = Organisation.objects.filter(slug=options["organisation"]).first()
@@ -32,6 +33,7 @@ class Command(ImportCommand):
                 name=options["file"].name,
                 partly=options["partly"],
             ),
+            encoding=options.get("encoding") or "",
         )
         self.tell_refused(report.rows)
         self.stdout.write(f"{report.count('add')} added, {report.count('same')} there already")
