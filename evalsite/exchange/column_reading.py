@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from operator import eq
 from pathlib import Path
@@ -15,6 +15,7 @@ from sys import intern
 from typing import Any
 
 from evalsite.core.text_names import UNPRINTABLE
+from evalsite.exchange.arrow_tables import NotPlain, arrow_cells, is_plain
 from evalsite.exchange.errors import FormatError
 from evalsite.exchange.file_opening import BUFFER, MAX_RECORD, OpenedFile, Progress, open_source
 from evalsite.exchange.record_reading import Records
@@ -36,23 +37,37 @@ class _GivesUp(Exception):
 
 
 def columns_read(
-    path: Path, options: Options, flags: Flags, most: int, progress: Progress | None = None
-) -> Columns | None:
+    path: Path, options: Options, chosen: Iterable[str | None], most: int, progress: Progress | None = None
+) -> tuple[Columns, Flags] | None:
     """Return the votes in columns, or None if the reader of single rows has to read the file.
 
+    chosen: the columns that the caller filters by, of which no warning is given.
     most: maximum number of votes.
     """
+    chosen = set(chosen)
+    for with_arrow in (True, False):
+        flags = Flags(chosen)
+        try:
+            votes = _columns(path, options, flags, most, progress, with_arrow=with_arrow)
+        except NotPlain:
+            continue
+        except (FormatError, _GivesUp, csv.Error, UnicodeDecodeError):
+            return None
+        return (votes, flags) if votes["row"] else None
+    return None
+
+
+def _columns(
+    path: Path, options: Options, flags: Flags, most: int, progress: Progress | None, *, with_arrow: bool
+) -> Columns:
     votes: Columns = {name: [] for name in Vote._fields}
-    try:
-        with open_source(path, progress=progress, encoding=options.encoding) as source:
-            for chunk in _Table(source, options, flags).chunks():
-                for name, column in chunk.items():
-                    votes[name] += column
-                if len(votes["row"]) > most:
-                    return None
-    except (FormatError, _GivesUp, csv.Error, UnicodeDecodeError):
-        return None
-    return votes if votes["row"] else None
+    with open_source(path, progress=progress, encoding=options.encoding) as source:
+        for chunk in _Table(source, options, flags).chunks(with_arrow=with_arrow):
+            for name, column in chunk.items():
+                votes[name] += column
+            if len(votes["row"]) > most:
+                raise _GivesUp
+    return votes
 
 
 class _Table:
@@ -67,12 +82,15 @@ class _Table:
         self._orders: dict[str, int | None] = {}
         self._row = 0
 
-    def chunks(self) -> Iterator[Columns]:
+    def chunks(self, *, with_arrow: bool) -> Iterator[Columns]:
         records = Records(self._source)
         if records.kind != "CSV" or self._options.without:
             raise _GivesUp
         csv.field_size_limit(max(csv.field_size_limit(), MAX_RECORD))
         separator = separator_of(self._source.head())
+        if with_arrow:
+            yield from self._arrow_chunks(records, separator)
+            return
         self._source.allow(CHUNK * BUFFER)
         text = io.TextIOWrapper(self._source.stream, "utf-8", newline="\n")
         reader = csv.reader(text, strict=True, delimiter=separator)
@@ -83,6 +101,19 @@ class _Table:
                 raise _GivesUp  # Perhaps too long in bytes.
             self._source.record_done()
             yield self._votes(self._cells(rows, records.header), layout)
+
+    def _arrow_chunks(self, records: Records, separator: str) -> Iterator[Columns]:
+        head = self._source.stream.readline(MAX_RECORD)
+        if not head.strip() or not is_plain(head):
+            raise NotPlain
+        records.learn_header([name.strip() for name in head.decode().rstrip("\n").split(separator)])
+        layout = self._layout(records)
+        wanted = {self._options.by, *(column for column, _ in self._options.where), *layout.known}
+        needed = [name for name in records.header if name in wanted or self._flags.watches(name)]
+        if len(records.header) == 1 or "" in records.header:
+            raise NotPlain
+        for cells in arrow_cells(self._source, records.header, needed, separator):
+            yield self._votes(self._numbered(cells), layout)
 
     def _layout(self, records: Records) -> Layout:
         form = format_of(records)
@@ -98,10 +129,14 @@ class _Table:
             rows = [row for row in rows if len(row) > 1 or (row and row[0].strip())]
         if set(map(len, rows)) - {len(header)} or "" in header:
             raise _GivesUp
-        numbers = range(self._row + 1, self._row + len(rows) + 1)
-        self._row += len(rows)
         columns = zip(*rows, strict=True) if rows else ((),) * len(header)
-        cells: dict[str, Sequence[Any]] = {**dict(zip(header, columns, strict=True)), "": numbers}
+        return self._numbered(dict(zip(header, columns, strict=True)))
+
+    def _numbered(self, cells: dict[str, Sequence[Any]]) -> dict[str, Sequence[Any]]:
+        count = len(next(iter(cells.values())))
+        numbers = range(self._row + 1, self._row + count + 1)
+        self._row += count
+        cells = {**cells, "": numbers}
         return self._chosen(cells) if self._options.where else cells
 
     def _chosen(self, cells: dict[str, Sequence[Any]]) -> dict[str, Sequence[Any]]:
@@ -172,7 +207,8 @@ def _names(cells: Sequence[str]) -> list[str]:
     """Return the cells without surrounding blanks. Gives up unless all are short plain text."""
     if cells and (UNPRINTABLE.search(" ".join(cells)) or len(max(cells, key=len)) > MAX_TEXT):
         raise _GivesUp
-    return list(map(intern, map(str.strip, cells)))
+    known = {cell: intern(cell.strip()) for cell in set(cells)}
+    return [known[cell] for cell in cells]
 
 
 def _optional(cells: _Cells, columns: Sequence[str], unknown: list[None]) -> list[str | None]:

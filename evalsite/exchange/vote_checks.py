@@ -42,7 +42,7 @@ class Flags:
         self._rows += 1
         if len(columns) != self._columns:
             self._columns = len(columns)
-            self._watched = [column for column in columns if self._watches(column)]
+            self._watched = [column for column in columns if self.watches(column)]
         for column in self._watched:
             if column in values:
                 self._look(column, values[column])
@@ -50,7 +50,7 @@ class Flags:
     def add_columns(self, columns: Mapping[str, Sequence[str]], rows: int) -> None:
         """Add rows, given in columns."""
         self._rows += rows
-        for column in filter(self._watches, columns):
+        for column in filter(self.watches, columns):
             for value, count in Counter(columns[column]).items():
                 self._look(column, value, count)
 
@@ -59,7 +59,8 @@ class Flags:
         self.unjudged += 1
         self.why = why
 
-    def _watches(self, column: str) -> bool:
+    def watches(self, column: str) -> bool:
+        """Whether the column says which votes count, and the caller did not filter by it."""
         known = column.casefold() in QUALIFIERS or column in NESTED_FLAGS or column in QUESTIONS - {CRITERION}
         return known and column not in self._chosen
 

@@ -82,10 +82,12 @@ def read_votes(
     path = Path(path)
     options = Options(by, where, without, merge_turns, encoding, mapping or ColumnMapping())
     chosen = {by, *(column for column, _ in where)}
-    flags, repeats = Flags(chosen), Repeats()
-    columns = columns_read(path, options, flags, MAX_VOTES, progress)
-    if columns is None or not repeats.add_columns(columns):
-        flags, repeats = Flags(chosen), Repeats()
+    repeats = Repeats()
+    fast = columns_read(path, options, chosen, MAX_VOTES, progress)
+    if fast is not None and repeats.add_columns(fast[0]):
+        columns, flags = fast
+    else:
+        flags = Flags(chosen)
         columns = _rows_read(path, options, flags, repeats, progress)
     repeats.refuse_ambiguous_prompts(path)
     named = {name: tuple(column) for name, column in columns.items()}

@@ -11,9 +11,13 @@ from typing import Any
 
 import pytest
 
+from evalsite.campaigns.models import Campaign
 from evalsite.exchange.errors import VoteFileError
 from evalsite.exchange.vote_file import read_votes
 from evalsite.exchange.vote_formats.registry import FORMATS
+from evalsite.exchange.vote_import import votes_import
+from evalsite.judgments.models import AnnotatorIdentity, Answer
+from evalsite.prompts.models import Prompt
 
 Write = Callable[..., Path]
 Rows = list[dict[str, Any]]
@@ -265,6 +269,31 @@ def test_one_level_of_wrapping_reads_the_same(write: Write, name: str, form: Cal
     votes = read_votes(write(form(example.rows), name="other"))
     plain = read_votes(write(example.form(example.rows), name="plain"))
     assert list(votes.rows()) == list(plain.rows())
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("name", NAMES)
+def test_import_stores_the_same_votes(write: Write, name: str) -> None:
+    example = EXAMPLES[name]
+    path = write(example.form(example.rows))
+    imported = votes_import(path=path, name=name, organisation="Files")
+    assert imported.votes == sum(example.counts)
+    values = Counter(Answer.objects.values_list("value", flat=True))
+    chosen, ties, bad = (values[one] for one in (Answer.Value.CHOSEN, Answer.Value.TIE, Answer.Value.BOTH_BAD))
+    assert (chosen, ties, bad) == (sum(example.counts[:2]), *example.counts[2:])
+    assert Prompt.objects.count() == example.prompts
+    assert AnnotatorIdentity.objects.count() == example.annotators
+    assert not votes_import(path=path, name=name, organisation="Files").created
+
+
+@pytest.mark.django_db
+def test_broken_file_imports_nothing(write: Write) -> None:
+    rows = EXAMPLES["mt_bench_pair"].rows
+    path = write(as_lines([*rows, {**rows[0], "g2_winner": "nobody"}]))
+    with pytest.raises(VoteFileError):
+        votes_import(path=path, name="Broken", organisation="Files")
+    assert not Campaign.objects.exists()
+    assert not Prompt.objects.exists()
 
 
 def test_acute_eval_task_data_is_read_and_pairings_are_refused(write: Write) -> None:
