@@ -11,12 +11,19 @@ from typing import cast
 from evalsite.exchange.errors import FormatError, listed
 
 SAVE_HINT = "Save it as CSV or JSON in UTF-8, plain or compressed with gzip."
+MAX_WORKBOOK = 256 << 20  # Decompressed bytes: all texts of a workbook are in memory.
 _ENCRYPTED = 0x1
 
 
 def is_workbook(file: io.BufferedReader) -> bool:
-    """Whether the zip archive is an Excel workbook. Raises FormatError for a damaged archive."""
-    return any(info.filename == "xl/workbook.xml" for info in _members(file))
+    """Whether the zip archive is an Excel workbook. Raises FormatError for a damaged archive, or a huge workbook."""
+    members = _members(file)
+    found = any(info.filename == "xl/workbook.xml" for info in members)
+    if found and sum(info.file_size for info in members) > MAX_WORKBOOK:
+        raise FormatError(
+            f"holds more than {MAX_WORKBOOK >> 20} MiB", code="too_big", hint="Save it as CSV, which has no such limit."
+        )
+    return found
 
 
 def only_member(file: io.BufferedReader) -> io.BufferedIOBase:

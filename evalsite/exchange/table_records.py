@@ -11,7 +11,7 @@ from typing import Any
 from evalsite.exchange.errors import FormatError, listed
 from evalsite.exchange.json_records import Nested, cell_text
 
-BATCH = 2_000  # Rows of a Parquet file in memory.
+BATCH = 200  # Rows of a Parquet file in memory: a few bytes can stand for a long text in each row.
 _EXTRA = "Install the optional packages (pip install pyarrow openpyxl), or save the file as CSV."
 
 
@@ -28,7 +28,7 @@ def parquet_rows(file: io.BufferedReader) -> Iterator[list[str]]:
         yield list(table.schema_arrow.names)
         for batch in table.iter_batches(batch_size=BATCH):
             columns = [column.to_pylist() for column in batch.columns]
-            yield from ([_text(value) for value in row] for row in zip(*columns, strict=True))
+            yield from ([table_text(value) for value in row] for row in zip(*columns, strict=True))
     except (pa.ArrowException, OSError, ValueError) as error:
         reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
         raise FormatError(
@@ -85,10 +85,11 @@ def _cell(cell: Any, column: list[str]) -> str:
             column=column[0] if column else None,
             hint="Paste the values over the formulas, or save the sheet as CSV.",
         )
-    return _text(cell.value)
+    return table_text(cell.value)
 
 
-def _text(value: object) -> str:
+def table_text(value: object) -> str:
+    """Return a value of a Parquet file or a workbook as the text that CSV would have."""
     if isinstance(value, float):
         if value != value:  # NaN: an empty cell of a data frame.
             return ""

@@ -159,7 +159,8 @@ def _repeats(votes: Mapping[str, Sequence[Any]]) -> int:
     known = np.array([one is not None for one in votes["annotator_id"]])
     known &= np.array([one is not None for one in votes["prompt_id"]])
     keys = np.vstack([*codes.values(), pairs])[:, known]
-    return int(keys.shape[1] - np.unique(_joined(keys)).size)
+    ordered = np.sort(_joined(keys))
+    return int(np.count_nonzero(ordered[1:] == ordered[:-1]))
 
 
 def _codes(values: Sequence[Any]) -> np.ndarray[Any, np.dtype[np.int64]]:

@@ -90,7 +90,7 @@ def read_votes(
         flags = Flags(chosen)
         columns = _rows_read(path, options, flags, repeats, progress)
     repeats.refuse_ambiguous_prompts(path)
-    named = {name: tuple(column) for name, column in columns.items()}
+    named = {name: tuple(columns.pop(name)) for name in Vote._fields}  # Not two copies of all columns at a time.
     warnings = (*repeats.warnings(), *flags.warnings(), *look_alikes(repeats.names))
     return Votes(path=path, by_column=by, warnings=warnings, looks_like=flags.looks_like, **named)
 

@@ -109,6 +109,35 @@ def test_parquet_is_read_with_numbers_nulls_and_nested_columns(write: Write) -> 
     assert (votes.prompt_id, votes.system_a, votes.outcome) == (("1", None), ("finch", "7"), (-1, 0))
 
 
+def test_parquet_read_in_columns_is_the_same(write: Write) -> None:
+    names = ["finch", "7", "finch"]
+    more = {"turn": [1, 2, None], "judge": [None, "jo", "jo"], "anony": [True, False, True], "text": [["x"]] * 3}
+    columns = {"model_a": names, "model_b": ["crane"] * 3, "winner": ["tie"] * 3, "question_id": [8.0, 8.0, 9.0]}
+    path = write(parquet({**columns, **more}))
+    found = columns_read(path, Options(), [], 10)
+    assert found is not None
+    assert list(zip(*found[0].values(), strict=True)) == list(iter_votes(path))
+    assert "anony false" in " ".join(read_votes(path).warnings)
+
+
+def test_huge_workbook_is_refused(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evalsite.exchange.archives.MAX_WORKBOOK", 100)
+    assert refused(write(workbook([["a"]]))).code == "too_big"
+
+
+@pytest.mark.parametrize(
+    ("column", "code"), [("winner", "unknown_label"), ("model_a", "blank_value"), ("question_id", "")]
+)
+def test_column_that_is_all_empty(write: Write, column: str, code: str) -> None:
+    rows = [{"model_a": "1", "model_b": "2", "winner": "tie", "question_id": "3"} | {column: ""}] * 2
+    path = write(",".join(rows[0]) + "\n" + "".join(",".join(row.values()) + "\n" for row in rows))
+    if code:
+        error = refused(path)
+        assert (error.code, error.column, error.row) == (code, column, 1)
+    else:
+        assert read_votes(path).prompt_id == (None, None)
+
+
 def test_parquet_faults_have_row_and_column(write: Write) -> None:
     columns = {"model_a": ["finch"] * 3, "model_b": ["crane"] * 3}
     error = refused(write(parquet({**columns, "winner": ["tie", "tie", None]})))
