@@ -25,26 +25,37 @@ class NotPlain(Exception):
     """Another reader has to read the file."""
 
 
-class _Plain(io.RawIOBase):
-    """The bytes of a table, as long as they are plain."""
+class Checked(io.RawIOBase):
+    """The bytes of a table, as long as they hold none of some signs: else NotPlain."""
 
-    def __init__(self, source: OpenedFile) -> None:
+    def __init__(self, source: OpenedFile, *signs: bytes) -> None:
         super().__init__()
         self._source = source
+        self._signs = signs
 
     def readable(self) -> bool:
         return True
 
     def read(self, size: int = -1, /) -> bytes:
-        piece = self._source.stream.read(size)
-        if not is_plain(piece):
+        return self._checked(self._source.stream.read(size))
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
+        piece = self._checked(self._source.stream.read1(len(buffer)))
+        buffer[: len(piece)] = piece
+        return len(piece)
+
+    def _checked(self, piece: bytes) -> bytes:
+        if any(sign in piece for sign in self._signs):
             raise NotPlain
         return piece
 
 
+_ODD = (b'"', b"\0", b"\r")
+
+
 def is_plain(piece: bytes) -> bool:
     """Whether bytes hold no quotation mark, no NUL, and no carriage return."""
-    return not any(sign in piece for sign in (b'"', b"\0", b"\r"))
+    return not any(sign in piece for sign in _ODD)
 
 
 def arrow_cells(source: OpenedFile, header: Sequence[str], needed: Sequence[str], separator: str) -> Iterator[Cells]:
@@ -57,7 +68,7 @@ def arrow_cells(source: OpenedFile, header: Sequence[str], needed: Sequence[str]
     source.allow(MAX_BYTES)  # A block has its own limit.
     try:
         reader = csv.open_csv(
-            _Plain(source),
+            Checked(source, *_ODD),
             read_options=csv.ReadOptions(column_names=list(header), block_size=MAX_RECORD, use_threads=False),
             parse_options=csv.ParseOptions(delimiter=separator, quote_char=False),
             convert_options=csv.ConvertOptions(

@@ -15,7 +15,7 @@ from sys import intern
 from typing import Any
 
 from evalsite.core.text_names import UNPRINTABLE
-from evalsite.exchange.arrow_tables import NotPlain, arrow_cells, is_plain, parquet_cells, parquet_header
+from evalsite.exchange.arrow_tables import Checked, NotPlain, arrow_cells, is_plain, parquet_cells, parquet_header
 from evalsite.exchange.errors import FormatError
 from evalsite.exchange.file_opening import BUFFER, MAX_RECORD, OpenedFile, Progress, open_source
 from evalsite.exchange.record_reading import Records
@@ -97,7 +97,7 @@ class _Table:
             yield from self._arrow_chunks(records, separator)
             return
         self._source.allow(CHUNK * BUFFER)
-        text = io.TextIOWrapper(self._source.stream, "utf-8", newline="\n")
+        text = io.TextIOWrapper(io.BufferedReader(Checked(self._source, b"\0"), BUFFER), "utf-8", newline="\n")
         reader = csv.reader(text, strict=True, delimiter=separator)
         records.learn_header([name.strip() for name in next((row for row in reader if any(row)), [])])
         layout = self._layout(records)

@@ -97,7 +97,7 @@ class Potato(VoteFormat):
 
     def rows(self, records: Records, stream: Iterable[Record]) -> Iterator[Record]:
         for record in stream:
-            names = _named_pair(_potato_item(record.values), "instance")
+            names = _named_pair(_potato_item(record.values), "model_a")
             label = _potato_label(record.values.get("label_annotations", ""))
             yield record._replace(values={**record.values, **names, "label_annotations": label})
 

@@ -181,6 +181,8 @@ def test_missing_package_is_named(write: Write, monkeypatch: pytest.MonkeyPatch)
         ("finch,crane,2026-03-04,1\n", "unknown_label", "winner"),
         (",crane,tie,1\n", "blank_value", "model_a"),
         ("finch,crane,tie\n", "ragged_row", None),
+        ("finch,crane,tie,\0\n", "bad_encoding", None),
+        ('finch,crane,tie,"q" 1\n', "bad_csv", None),
     ],
 )
 def test_fast_reader_leaves_faults_to_the_row_reader(write: Write, body: str, code: str, column: str | None) -> None:

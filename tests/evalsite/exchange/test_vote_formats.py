@@ -309,7 +309,7 @@ def test_acute_eval_task_data_is_read_and_pairings_are_refused(write: Write) -> 
 def test_potato_without_chatbots_is_told_what_is_missing(write: Write) -> None:
     row = {key: value for key, value in shown(1, {"A": "true"}).items() if not key.startswith("model")}
     error = refused(write(as_lines([row])))
-    assert (error.code, error.row) == ("missing_column", 1)
+    assert (error.code, error.row, error.column) == ("missing_column", 1, "model_a")
     assert "model_a and model_b" in error.hint
 
 
