@@ -96,7 +96,7 @@ class _Table:
         if with_arrow:
             yield from self._arrow_chunks(records, separator)
             return
-        self._source.allow(CHUNK * BUFFER)
+        self._source.allow(4 * MAX_RECORD)
         text = io.TextIOWrapper(io.BufferedReader(Checked(self._source, b"\0"), BUFFER), "utf-8", newline="\n")
         reader = csv.reader(text, strict=True, delimiter=separator)
         records.learn_header([name.strip() for name in next((row for row in reader if any(row)), [])])

@@ -7,6 +7,7 @@ errors. `turn` is part of the item: turn 2 of prompt 81 is the prompt "81 (turn 
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
@@ -167,7 +168,9 @@ def prompt_cell(values: Mapping[str, str], layout: Layout, *, merge_turns: bool)
 
 def _text_name(values: Mapping[str, str], columns: tuple[str, ...]) -> str | None:
     """Return a name made of the prompt's text: the text if it is short, else its beginning and a hash."""
-    return text_name(next((values[column] for column in columns if values.get(column)), "")) or None
+    cell = next((values[column] for column in columns if values.get(column)), "")
+    text = json.dumps(cell.value, ensure_ascii=False, default=str) if isinstance(cell, Nested) else cell
+    return text_name(text) or None
 
 
 def outcome_cell(values: Mapping[str, str], layout: Layout) -> Outcome:

@@ -306,6 +306,11 @@ def test_acute_eval_task_data_is_read_and_pairings_are_refused(write: Write) -> 
     assert "pairings" in str(error)
 
 
+def test_prompts_that_are_lists_are_kept_apart(write: Write) -> None:
+    rows = [row | {"prompt": [f"Ask {n}"]} for n, row in enumerate(EXAMPLES["one_hot"].rows)]
+    assert len(set(read_votes(write(as_lines(rows))).prompt_key)) == len(rows)
+
+
 def test_potato_without_chatbots_is_told_what_is_missing(write: Write) -> None:
     row = {key: value for key, value in shown(1, {"A": "true"}).items() if not key.startswith("model")}
     error = refused(write(as_lines([row])))
