@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from operator import eq
 from pathlib import Path
 from sys import intern
@@ -18,7 +18,9 @@ from evalsite.core.text_names import UNPRINTABLE
 from evalsite.exchange.arrow_tables import Checked, NotPlain, arrow_cells, is_plain, parquet_cells, parquet_header
 from evalsite.exchange.errors import FormatError
 from evalsite.exchange.file_opening import BUFFER, MAX_RECORD, OpenedFile, Progress, open_source
-from evalsite.exchange.record_reading import Records
+from evalsite.exchange.json_records import Nested, cell_text
+from evalsite.exchange.json_tables import Row, json_rows
+from evalsite.exchange.record_reading import MAX_COLUMNS, Records
 from evalsite.exchange.text_lines import separator_of
 from evalsite.exchange.vote_checks import CRITERION, Flags
 from evalsite.exchange.vote_columns import MAX_TEXT, Layout, Outcome, order_cell, prompt_cell
@@ -81,11 +83,18 @@ class _Table:
         self._prompts: dict[tuple[str, ...], str | None] = {}
         self._orders: dict[str, int | None] = {}
         self._row = 0
+        self._wanted: dict[str, set[str]] = {}
+        for column, value in options.where:
+            self._wanted.setdefault(column, set()).add(value)
+        self._chosen_columns = {*self._wanted, *filter(None, [options.by])}
 
     def chunks(self, *, with_arrow: bool) -> Iterator[Columns]:
         records = Records(self._source)
-        if records.kind not in {"CSV", "Parquet"} or self._options.without:
+        if records.kind not in {"CSV", "Parquet", "JSON lines"} or self._options.without:
             raise _GivesUp
+        if records.kind == "JSON lines":
+            yield from self._json_chunks(records)
+            return
         if records.kind == "Parquet":
             if not with_arrow:
                 raise _GivesUp
@@ -124,17 +133,51 @@ class _Table:
         for cells in parquet_cells(self._source.file, self._needed(records, layout)):
             yield self._votes(self._numbered(cells), layout)
 
+    def _json_chunks(self, records: Records) -> Iterator[Columns]:
+        layout: Layout | None = None
+        for rows in json_rows(self._source):
+            if layout is None:
+                records.columns = dict.fromkeys(rows[0])
+                layout = self._unbound(records)
+            records.columns |= dict.fromkeys(chain.from_iterable(rows))
+            if CRITERION in records.columns or any(name != name.strip() or not name for name in records.columns):
+                raise _GivesUp
+            if len(records.columns) > MAX_COLUMNS:
+                raise _GivesUp
+            yield self._json_votes(rows, layout.bound(records.columns), records)
+        if not self._chosen_columns <= set(records.columns):
+            raise _GivesUp
+
+    def _json_votes(self, rows: list[Row], layout: Layout, records: Records) -> Columns:
+        numbered = list(enumerate(rows, start=self._row + 1))
+        self._row += len(rows)
+        for column, values in self._wanted.items():
+            numbered = [one for one in numbered if cell_text(one[1].get(column)).strip() in values]
+        watched = {
+            name: [cell_text(row[name]) for _, row in numbered if name in row]
+            for name in records.columns
+            if self._flags.watches(name)
+        }
+        self._flags.add_columns(watched, len(numbered))
+        used = {name for name in (self._options.by, *layout.known) if name is not None}
+        cells: dict[str, Sequence[Any]] = {name: [cell_text(row.get(name)) for _, row in numbered] for name in used}
+        return self._votes({**cells, "": [number for number, _ in numbered]}, layout, flagged=True)
+
     def _needed(self, records: Records, layout: Layout) -> list[str]:
         wanted = {self._options.by, *(column for column, _ in self._options.where), *layout.known}
         return [name for name in records.header if name in wanted or self._flags.watches(name)]
 
     def _layout(self, records: Records) -> Layout:
+        if records.repeated or CRITERION in records.columns or not self._chosen_columns <= set(records.columns):
+            raise _GivesUp
+        return self._unbound(records).bound(records.columns)
+
+    def _unbound(self, records: Records) -> Layout:
         form = format_of(records)
-        chosen = {self._options.by, *(column for column, _ in self._options.where)} - {None}
-        if form.expands or records.repeated or CRITERION in records.columns or not chosen <= set(records.columns):
+        if form.expands:
             raise _GivesUp
         self._flags.looks_like = form.title
-        return self._options.mapping.apply(form, records, {}).bound(records.columns)
+        return self._options.mapping.apply(form, records, {})
 
     def _cells(self, rows: list[list[str]], header: list[str]) -> dict[str, Sequence[str]]:
         """Return the selected rows in columns, with their numbers under "" (no column has an empty name)."""
@@ -153,16 +196,14 @@ class _Table:
         return self._chosen(cells) if self._options.where else cells
 
     def _chosen(self, cells: dict[str, Sequence[Any]]) -> dict[str, Sequence[Any]]:
-        wanted: dict[str, set[str]] = {}
-        for column, value in self._options.where:
-            wanted.setdefault(column, set()).add(value)
-        tests = [[cell.strip() in values for cell in cells[column]] for column, values in wanted.items()]
+        tests = [[cell.strip() in values for cell in cells[column]] for column, values in self._wanted.items()]
         kept = [number for number, test in enumerate(zip(*tests, strict=True)) if all(test)]
         return {name: [column[number] for number in kept] for name, column in cells.items()}
 
-    def _votes(self, cells: dict[str, Sequence[Any]], layout: Layout) -> Columns:
+    def _votes(self, cells: dict[str, Sequence[Any]], layout: Layout, *, flagged: bool = False) -> Columns:
         rows = list(cells.pop(""))
-        self._flags.add_columns(cells, len(rows))
+        if not flagged:
+            self._flags.add_columns(cells, len(rows))
         a, b = _names(cells[layout.system_a]), _names(cells[layout.system_b])
         if any(map(eq, a, b)) or not (all(a) and all(b)):
             raise _GivesUp
@@ -218,6 +259,8 @@ class _Table:
 
 def _names(cells: Sequence[str]) -> list[str]:
     """Return the cells without surrounding blanks. Gives up unless all are short plain text."""
+    if Nested in set(map(type, cells)):
+        raise _GivesUp
     if cells and (UNPRINTABLE.search(" ".join(cells)) or len(max(cells, key=len)) > MAX_TEXT):
         raise _GivesUp
     texts = set(cells)

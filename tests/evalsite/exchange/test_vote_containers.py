@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import json
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -220,6 +221,26 @@ def test_fast_readers_and_row_reader_give_the_same_votes(write: Write, options: 
     for vote in votes:
         repeats.add(vote, path)
     assert read.warnings[: len(list(repeats.warnings()))] == tuple(repeats.warnings())
+
+
+@pytest.mark.parametrize("options", [{}, {"where": [("anony", "true")]}, {"by": "Category"}])
+def test_lines_read_many_at_a_time_are_the_same(write: Write, options: dict[str, Any]) -> None:
+    rows = [{"model_a": n % 3, "model_b": "x", "winner": "Tie", "question_id": n / 2, "turns": [n]} for n in range(40)]
+    more = [{"judge": "jo", "anony": n % 2 == 0, "Category": None, "tstamp": 1e5} for n in range(30)]
+    rows[10:] = [row | extra for row, extra in zip(rows[10:], more, strict=True)]
+    path = write("\n\n".join(map(json.dumps, rows)))
+    found = columns_read(path, Options(**options), options, 100)
+    assert found is not None
+    assert list(zip(*found[0].values(), strict=True)) == list(iter_votes(path, **options))
+
+
+@pytest.mark.parametrize(
+    "line", ['{"model_a":"x","model_a":"y"}', '{"model_a": NaN}', "[1]", '{"criterion": 1}', '{"model_a": ["x"]}']
+)
+def test_odd_lines_are_left_to_the_row_reader(write: Write, line: str) -> None:
+    path = write('{"model_a":"x","model_b":"y","winner":"tie"}\n' + line)
+    assert columns_read(path, Options(), [], 10) is None
+    assert refused(path).row in {2, None}
 
 
 def test_mapping_names_columns_and_labels(write: Write) -> None:
