@@ -77,7 +77,7 @@ class _Reading:
         if first in (b"{", b"["):
             found = read_counts(_text(source))
             return SelectionFile(tuple(SettingSelections(name, s, None) for name, s in found.items()), ())
-        records = Records(source, delimiter=_delimiter(source.head()))
+        records = Records(source)
         rows = self._rows(records)
         self.row = self.line = None
         unread = [column for column in records.columns if column not in COLUMNS]
@@ -131,12 +131,6 @@ def _named(tables: Sequence[SettingTurns]) -> tuple[SettingSelections, ...]:
         )
         for turns in tables
     )
-
-
-def _delimiter(head: bytes) -> str:
-    """Return the separator of the header: the one that separates most column names."""
-    line = head.lstrip(b"\r\n").partition(b"\n")[0]
-    return max((",", ";", "\t"), key=lambda sign: line.count(sign.encode()))
 
 
 def _text(source: OpenedFile) -> str:
