@@ -19,7 +19,7 @@ LEAST_UNITS = 5
 class Correlation:
     """Pearson's and Spearman's correlation of n pairs.
 
-    Attributes
+    Parameters
     ----------
     n
         Number of pairs.
@@ -84,7 +84,19 @@ def correlate(
 
 
 def ranks(values: ArrayLike, *, higher_is_better: bool) -> FloatArray:
-    """Return ranks along the last axis, 1 for the best; equal values share the average of their ranks."""
+    """Return ranks along the last axis, 1 for the best; equal values share the average of their ranks.
+
+    Parameters
+    ----------
+    values : (..., n)
+        Values of n units.
+    higher_is_better
+        Whether the highest value has rank 1.
+
+    Returns
+    -------
+    (..., n) ranks
+    """
     array = np.asarray(values, np.float64)
     return np.asarray(rankdata(-array if higher_is_better else array, axis=-1), np.float64)
 

@@ -11,7 +11,15 @@ from typing import NamedTuple
 
 
 class Run(NamedTuple):
-    """Consecutive utterances on one domain."""
+    """Consecutive utterances on one domain.
+
+    Parameters
+    ----------
+    domain
+        Number of the domain.
+    length
+        Number of utterances.
+    """
 
     domain: int
     length: int
@@ -48,5 +56,15 @@ def domain_runs(domains: Sequence[int], unattached: Collection[int] = ()) -> lis
 
 
 def conversation_domain(runs: Sequence[Run]) -> int | None:
-    """Return the domain of the longest run, the first of equally long ones; None without runs."""
+    """Return the domain of the longest run, the first of equally long ones; None without runs.
+
+    Parameters
+    ----------
+    runs
+        Runs of a conversation in their order.
+
+    Returns
+    -------
+    int or None
+    """
     return max(runs, key=lambda run: run.length).domain if runs else None

@@ -23,7 +23,7 @@ LEVEL = 0.95
 class Estimate:
     """A statistic of one chatbot.
 
-    Attributes
+    Parameters
     ----------
     value
         The statistic.
@@ -121,7 +121,17 @@ def clustered_share(values: ArrayLike, clusters: ArrayLike | None = None, *, lev
 
 
 def cluster_numbers(clusters: ArrayLike) -> IntArray:
-    """Return (n,) numbers from 0 for the labels of clusters, in order of the sorted labels."""
+    """Return (n,) numbers from 0 for the labels of clusters, in order of the sorted labels.
+
+    Parameters
+    ----------
+    clusters : (n,)
+        Label of each observation's cluster.
+
+    Returns
+    -------
+    (n,) integers
+    """
     return np.unique(np.asarray(clusters), return_inverse=True)[1].astype(np.int64).ravel()
 
 

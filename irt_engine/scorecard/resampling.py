@@ -29,7 +29,7 @@ Interval = Literal["percentile", "normal"]
 class Sample:
     """A statistic with the units that it is computed from.
 
-    Attributes
+    Parameters
     ----------
     statistic
         Function of weights (B, n) that returns (B,) values, NaN where it is undefined.
@@ -47,7 +47,15 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Resampled:
-    """An estimate (None if undefined) with its replicates (B,)."""
+    """An estimate (None if undefined) with its replicates.
+
+    Parameters
+    ----------
+    estimate
+        The statistic with its interval.
+    replicates : (B,)
+        Its bootstrap replicates, NaN where it is undefined.
+    """
 
     estimate: Estimate | None
     replicates: FloatArray

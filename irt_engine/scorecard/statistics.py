@@ -16,6 +16,10 @@ def ratio(numerators: ArrayLike, denominators: ArrayLike) -> Statistic:
     ----------
     numerators, denominators : (n,)
         Totals of each unit, for example of a conversation.
+
+    Returns
+    -------
+    Statistic
     """
     top, bottom = np.asarray(numerators, np.float64), np.asarray(denominators, np.float64)
 
@@ -26,7 +30,17 @@ def ratio(numerators: ArrayLike, denominators: ArrayLike) -> Statistic:
 
 
 def median(values: ArrayLike) -> Statistic:
-    """Return the median of the units' values (n,); of an even number, the mean of the middle two."""
+    """Return the median of the units' values; of an even number, the mean of the middle two.
+
+    Parameters
+    ----------
+    values : (n,)
+        Value of each unit.
+
+    Returns
+    -------
+    Statistic
+    """
     numbers = np.asarray(values, np.float64)
     order = np.argsort(numbers, kind="stable")
     ranked = numbers[order]
@@ -47,6 +61,10 @@ def domain_entropy(domains: IntArray) -> Statistic:
     ----------
     domains : (n,)
         Number of each conversation's domain, from 0.
+
+    Returns
+    -------
+    Statistic
     """
     member = _indicators(domains)
     return lambda weights: entropies(weights @ member)
@@ -69,6 +87,10 @@ def reverse_coefficient_of_variation(domains: IntArray, *, size: int, draws: int
         Number of samples.
     seed
         Seed of the samples.
+
+    Returns
+    -------
+    Statistic
     """
     member = _indicators(domains)
 
@@ -94,6 +116,10 @@ def group_rating_sd(ratings: ArrayLike, groups: IntArray, *, least: int = 2) -> 
         Number of each conversation's group of domains, from 0.
     least
         Number of groups with ratings below which the statistic is undefined.
+
+    Returns
+    -------
+    Statistic
     """
     values, member = np.asarray(ratings, np.float64), _indicators(groups)
 
@@ -109,7 +135,17 @@ def group_rating_sd(ratings: ArrayLike, groups: IntArray, *, least: int = 2) -> 
 
 
 def entropies(counts: ArrayLike) -> FloatArray:
-    """Return the entropy in bits of each row of counts (B, k); NaN for a row of zeros."""
+    """Return the entropy in bits of each row of counts (B, k); NaN for a row of zeros.
+
+    Parameters
+    ----------
+    counts : (B, k)
+        Numbers of conversations in k domains.
+
+    Returns
+    -------
+    (B,) entropies
+    """
     array = np.asarray(counts, np.float64)
     total = array.sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -119,7 +155,17 @@ def entropies(counts: ArrayLike) -> FloatArray:
 
 
 def divided(tops: FloatArray, bottoms: FloatArray) -> FloatArray:
-    """Return tops / bottoms, NaN where a bottom is 0."""
+    """Return tops / bottoms, NaN where a bottom is 0.
+
+    Parameters
+    ----------
+    tops, bottoms : (...)
+        Arrays of one shape, or of shapes that broadcast.
+
+    Returns
+    -------
+    (...) ratios
+    """
     out: FloatArray = np.full(np.broadcast(tops, bottoms).shape, np.nan)
     return np.asarray(np.divide(tops, bottoms, out=out, where=bottoms > 0), np.float64)
 

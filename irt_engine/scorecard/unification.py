@@ -21,7 +21,7 @@ from irt_engine.scorecard.estimates import LEVEL
 class MetricTable:
     """Metrics of chatbots with their error bars.
 
-    Attributes
+    Parameters
     ----------
     values, lower, upper : (K, J)
         Values and the limits of their intervals. A limit that is NaN is taken as the value.
@@ -55,7 +55,7 @@ class MetricTable:
 class TotalScores:
     """Total scores of the chatbots.
 
-    Attributes
+    Parameters
     ----------
     cells : (K, J)
         Score of each metric before weighting: a rank, or 0 and 1.

@@ -27,6 +27,10 @@ def rarefied_vocabulary(keywords: csr_array, utterances: FloatArray, *, size: in
         Number of utterances of each conversation.
     size
         Number m of utterances to which chatbots are rarefied.
+
+    Returns
+    -------
+    Statistic
     """
 
     def statistic(weights: FloatArray) -> FloatArray:
@@ -38,7 +42,18 @@ def rarefied_vocabulary(keywords: csr_array, utterances: FloatArray, *, size: in
 def rarefied_frequency(keywords: csr_array, utterances: FloatArray, *, size: int) -> Statistic:
     """Return the mean number of utterances, of `size`, that hold a keyword: m * (sum_k f_k / N) / E[V_m].
 
-    Parameters are those of `rarefied_vocabulary`.
+    Parameters
+    ----------
+    keywords : (n, k)
+        Number of utterances of conversation i that hold keyword k.
+    utterances : (n,)
+        Number of utterances of each conversation.
+    size
+        Number m of utterances to which chatbots are rarefied.
+
+    Returns
+    -------
+    Statistic
     """
 
     def statistic(weights: FloatArray) -> FloatArray:
