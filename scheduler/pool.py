@@ -119,17 +119,17 @@ class Pool:
         return np.flatnonzero(free)
 
     def open_items(self, items: IntArray) -> BoolArray:
-        """Return which items may still be asked. Votes that were taken since are not counted.
+        """Return which items may still be asked.
 
         Parameters
         ----------
         items : ndarray of int, shape (n, 3)
-            Chatbots a and b, and prompt.
+            The items.
 
         Returns
         -------
         ndarray of bool, shape (n,)
-            Whether each item is open.
+            Whether each is open. Votes that were taken since are not counted.
         """
         return self._open_at_first(self.pairs_of(items), items[:, 2])
 

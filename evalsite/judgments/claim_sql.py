@@ -1,6 +1,6 @@
 """Hand-written SQL of claims and answers: locks, the batch count, and what the ORM was measured to do too slowly.
 
-Results are read into models. Everything else uses the ORM, see docs/decisions/0011.
+Results are read into models. Everything else uses the ORM, see docs/decisions/0014.
 """
 
 import uuid

@@ -123,7 +123,7 @@ MUTATIONS = (
         "evalsite/refits/refit.py",
         "    rest = None\n    with write_transaction():\n        lease.confirm()\n",
         "    rest = None\n    with write_transaction():\n",
-        (f"{_REFITS}/test_refit_under_change.py", f"{_REFITS}/test_plan_ahead.py"),
+        (f"{_REFITS}/test_refit_under_change.py", f"{_REFITS}/test_queue.py"),
     ),
     Mutation(
         "an outdated plan is put into the queue",

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -24,6 +25,7 @@ from evalsite.judgments.queue import queue_close, queue_is_low, queue_withdraw
 from evalsite.judgments.services import annotator_enrol
 from evalsite.operations.actions import ActionArguments, act_perform
 from evalsite.refits import planning
+from scheduler import Plan, plan
 from tests.environment import PATIENCE_S
 from tests.evalsite.cast import OPEN, CampaignMaker, assignment_claim, judge, run_jobs
 
@@ -181,6 +183,22 @@ def test_who_has_lost_the_lease_between_two_parts_writes_no_more(
     refit_request(campaign)
     work_once("me", lane=Lane.PLAIN)
     assert Assignment.objects.count() == before + 3
+
+
+def test_who_has_lost_the_lease_while_planning_writes_nothing(
+    campaign: Campaign, bob: Annotator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assignment_claim(campaign=campaign, annotator=bob)
+    before = list(QUEUED.order_by("pk").values())
+
+    def plans(*args: Any, **options: Any) -> Plan:
+        Job.objects.filter(kind="refit", state=Job.State.RUNNING).update(lease_owner="somebody else")
+        return plan(*args, **options)
+
+    monkeypatch.setattr(planning, "plan", plans)
+    refit_request(campaign)
+    work_once("me", lane=Lane.PLAIN)
+    assert list(QUEUED.order_by("pk").values()) == before
 
 
 def test_the_queue_of_another_campaign_stays(campaign: Campaign, make_campaign: CampaignMaker) -> None:
