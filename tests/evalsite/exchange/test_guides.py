@@ -171,9 +171,13 @@ def test_the_commands_of_the_researchers_guide_run(
         Path(file).write_bytes(api.get(f"/api/v1/campaigns/trial/{file}").getvalue())
     Campaign.objects.filter(slug="trial").update(slug="demonstration")
     campaign.default_board.__class__.objects.filter(slug="trial").update(slug="demonstration")
+    turns = [{"speaker": "user", "text": "Hello"}, {"speaker": "chatbot", "text": "Do you like jazz?"}]
+    talks = [{"conversation_id": f"{bot}{n}", "chatbot": bot, "turns": turns} for bot in ("Bee", "Cow") for n in (1, 2)]
+    Path("conversations.jsonl").write_text("".join(json.dumps(talk) + "\n" for talk in talks))
+    Path("ratings.csv").write_text("conversation_id,value\nBee1,4\nBee2,5\nCow1,2\nCow2,3\n")
     listed = commands("researcher")
     assert {command[0] for command in listed} == {
-        *("api_token", "rank", "verify_board", "replay", "plan_campaign", "forecast_campaign", "campaign")
+        *("api_token", "rank", "verify_board", "replay", "plan_campaign", "forecast_campaign", "campaign", "scorecard")
     }
     said = {" ".join(command): run(command, capsys) for command in listed}
     assert all(said.values())

@@ -71,7 +71,7 @@ def test_while_a_refit_writes_it_counts_nothing(
     monkeypatch.setattr(refit_module, "write_transaction", watched)
     refit_request(campaign)
     run_jobs()
-    assert [sql for sql in written if sql.startswith("INSERT INTO judgments_assignment")], "the queue was written"
+    assert [sql for sql in written if sql.startswith("UPDATE judgments_assignment")], "the queue was written"
     assert not [sql for sql in written if "GROUP BY" in sql or "judgments_judgment" in sql]
     assert len(written) < 30, "so many statements, however long the queue is"
 
