@@ -44,5 +44,5 @@ class OrganisationAdmin(admin.ModelAdmin):
 
 @admin.register(ApiToken)
 class ApiTokenAdmin(ReadOnlyAdmin):
-    list_display = ("name", "user", "scopes", "created_at", "expires_at", "revoked_at")
+    list_display = ("name", "user", "scopes", "created_at", "expires_at", "last_used_at", "revoked_at")
     exclude = ("sha256",)

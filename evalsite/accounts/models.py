@@ -126,11 +126,11 @@ class ApiToken(models.Model):
     """API key of a person's programs, with the person's read access within its scopes. Only its hash is stored."""
 
     class Scope(models.TextChoices):
-        CAMPAIGNS = "campaigns:read", "campaigns, chatbots, prompts and boards"
-        JUDGMENTS = "judgments:read", "single judgments, and files of them"
-        ACTS = "campaigns:write", "launch, pause, exclude and all else that its owner's role allows"
-        PROMPTS = "prompts:write", "files of prompts, into organisations where its owner may"
-        CHATBOTS = "chatbots:write", "files of replies, as versions of chatbots there"
+        CAMPAIGNS = "campaigns:read", _("Read campaigns, chatbots, prompts and boards")
+        JUDGMENTS = "judgments:read", _("Read single judgments, and files of them")
+        ACTS = "campaigns:write", _("Launch, pause, exclude annotators, and all else that your roles allow")
+        PROMPTS = "prompts:write", _("Upload prompts where your roles allow it")
+        CHATBOTS = "chatbots:write", _("Upload replies of chatbots where your roles allow it")
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="api_tokens")
     name = models.CharField(max_length=100, help_text="what it is for")
@@ -139,6 +139,7 @@ class ApiToken(models.Model):
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     expires_at = models.DateTimeField()
     revoked_at = models.DateTimeField(null=True, blank=True)
+    last_used_at = models.DateTimeField(null=True, blank=True, editable=False, help_text="to the hour")
 
     class Meta:
         constraints = [

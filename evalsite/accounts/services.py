@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import Collection
+from contextlib import suppress
 from datetime import timedelta
 
 from django.conf import settings
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
+from django.db import DatabaseError
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -22,6 +24,7 @@ from evalsite.core.row_files import unstorable
 from evalsite.core.tokens import token_hash, token_make
 
 LONGEST_TOKEN_DAYS, LONGEST_TOKEN_NAME = 366, 100
+USE_RECORDED_EVERY = timedelta(hours=1)
 
 
 def user_create(
@@ -165,3 +168,15 @@ def api_token_revoke(*, user: User, name: str) -> None:
     with write_transaction():
         if not ApiToken.objects.filter(user=user, name=name, revoked_at=None).update(revoked_at=timezone.now()):
             raise NotFound(_("There is no token called %(name)s in force.") % {"name": repr(name)}, field="name")
+
+
+def api_token_use_record(*, token: ApiToken) -> None:
+    """Store that a token is in use, at most once an hour.
+
+    A request that only reads must not fail because the database accepts no writes now, so this error is ignored.
+    """
+    now = timezone.now()
+    if token.last_used_at is not None and now - token.last_used_at < USE_RECORDED_EVERY:
+        return
+    with suppress(DatabaseError), write_transaction():
+        ApiToken.objects.filter(pk=token.pk).update(last_used_at=now)

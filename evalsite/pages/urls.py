@@ -13,6 +13,7 @@ from evalsite.pages import (
     health_views,
     judging_views,
     prompt_views,
+    token_views,
     views,
 )
 
@@ -67,6 +68,8 @@ urlpatterns = [
     path("account/password/sent/", account_views.PasswordSent.as_view(), name="password_sent"),
     path("account/password/<uidb64>/<token>/", account_views.NewPassword.as_view(), name="password_reset_confirm"),
     path("account/address/<str:token>/", account_views.confirm_address, name="address_confirm"),
+    path("account/tokens/", token_views.tokens, name="tokens"),
+    path("account/tokens/<int:number>/revoke/", token_views.token_revoke, name="token_revoke"),
     path("console/", include("evalsite.console.urls")),
     # Another site could at most change the language, and a token would set a cookie on every cached page.
     path("language/", csrf_exempt(set_language), name="set_language"),

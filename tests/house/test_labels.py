@@ -5,7 +5,6 @@ from django.utils.functional import Promise
 
 # Read by programs and the administration only; whoever shows one on a page wraps its labels first.
 ONLY_PROGRAMS = {
-    "accounts.ApiToken.Scope": "tokens are made and listed by commands, which speak English",
     "refits.Alarm.About": "pages have sentences of their own for alarms",
     "boards.Slice.By": "a board's filters have words of their own",
     "campaigns.Aspect.Kind": "pages differ by it and do not name it",
