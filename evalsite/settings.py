@@ -230,6 +230,9 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
 ]
+# Who may make an account: everybody, people with an invitation to an organisation, or nobody (but staff, for others).
+SIGN_UP = env.choice("TOUCHSTONE_SIGN_UP", among=("open", "invitation", "closed"), default="open")
+ADMIN_EMAIL = env.text("TOUCHSTONE_ADMIN_EMAIL")  # gets the setup link, on request, while there is no administrator
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "me"
 PASSWORD_RESET_TIMEOUT = 4 * 3600

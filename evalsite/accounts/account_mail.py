@@ -12,9 +12,11 @@ from django.contrib.auth.forms import PasswordResetForm
 from django.core import signing
 from django.core.mail import send_mail
 from django.template.loader import render_to_string
+from django.urls import reverse
 from django.utils import translation
 from django.utils.translation import gettext as _
 
+from evalsite.accounts.first_administrator import administrator_exists, setup_link_issue
 from evalsite.accounts.models import User
 from evalsite.core import jobs
 from evalsite.core.db import write_transaction
@@ -22,7 +24,7 @@ from evalsite.core.errors import NotFound
 from evalsite.core.models import Job
 from evalsite.core.throttle import admit
 
-PASSWORD_MAIL, ADDRESS_MAIL = "password_mail", "address_mail"
+PASSWORD_MAIL, ADDRESS_MAIL, SETUP_MAIL = "password_mail", "address_mail", "setup_mail"
 ADDRESS_SALT = "accounts.address"
 MAILS_PER_HOUR = 5  # to one address
 
@@ -35,6 +37,13 @@ def password_mail_queue(*, email: str) -> None:
 def address_mail_queue(*, user: User, email: str) -> None:
     """Queue a mail that lets this person confirm their address. Raises TooMany."""
     _queue_mail(ADDRESS_MAIL, f"{email}:{user.pk}", {"email": email, "user": user.pk})
+
+
+def setup_mail_queue() -> None:
+    """Queue a mail with the setup link to the configured address. Raises NotFound if nobody may ask, and TooMany."""
+    if not settings.ADMIN_EMAIL or administrator_exists():
+        raise NotFound(_("There is nothing at this address."), hint=_("Go to the start page."))
+    _queue_mail(SETUP_MAIL, settings.ADMIN_EMAIL, {})
 
 
 def _queue_mail(kind: str, to: str, args: dict[str, Any]) -> None:
@@ -87,6 +96,18 @@ def address_mail_send(lease: jobs.Lease) -> None:
             subject, body = _("Your e-mail address at Touchstone"), render_to_string("account_address.txt", context)
         send_mail(subject, body, settings.DEFAULT_FROM_EMAIL, [email])
     _erase_address(lease)
+
+
+@jobs.handles(SETUP_MAIL)
+def setup_mail_send(lease: jobs.Lease) -> None:
+    """Send a new setup link, unless there is an administrator by now. The job's row never holds the link."""
+    if administrator_exists() or not settings.ADMIN_EMAIL:
+        return
+    link = f"{settings.SITE_URL}{reverse('setup_link', args=[setup_link_issue()])}"
+    with translation.override(settings.LANGUAGE_CODE):
+        body = render_to_string("setup_mail.txt", {"link": link})
+        subject = _("The first administrator of Touchstone")
+    send_mail(subject, body, settings.DEFAULT_FROM_EMAIL, [settings.ADMIN_EMAIL])
 
 
 def _erase_address(lease: jobs.Lease) -> None:

@@ -8,4 +8,4 @@ class AccountsConfig(AppConfig):
 
     def ready(self) -> None:
         """Register the job handlers of this app."""
-        from evalsite.accounts import account_mail  # noqa: F401
+        from evalsite.accounts import account_mail, member_mail  # noqa: F401

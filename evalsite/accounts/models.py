@@ -153,6 +153,53 @@ class ApiToken(models.Model):
         return f"{self.name} of {self.user}"
 
 
+class SetupLink(models.Model):
+    """The one link that creates the first administrator. Only its hash is stored; a new link replaces it."""
+
+    sha256 = models.CharField(max_length=64, editable=False)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    expires_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.CheckConstraint(condition=Q(id=1), name="setup_link_only_one")]
+
+    def __str__(self) -> str:
+        return f"setup link until {self.expires_at:%Y-%m-%d %H:%M}"
+
+
+class MemberInvitation(PublicModel):
+    """An invitation to an organisation, for one person. Its address is removed once it is accepted or withdrawn."""
+
+    organisation = models.ForeignKey(Organisation, on_delete=models.CASCADE, related_name="member_invitations")
+    email = models.EmailField(blank=True, default="")
+    role = models.CharField(max_length=10, choices=Membership.Role)
+    invited_by = models.ForeignKey(User, null=True, on_delete=models.SET_NULL, related_name="+")
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    expires_at = models.DateTimeField()
+    accepted_at = models.DateTimeField(null=True, blank=True)
+    withdrawn_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                Lower("email"), "organisation", condition=~Q(email=""), name="member_invitation_once_per_address"
+            ),
+            models.CheckConstraint(
+                condition=Q(role__in=["owner", "manager", "viewer"]), name="member_invitation_role_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(accepted_at=None) | Q(withdrawn_at=None), name="member_invitation_ends_once"
+            ),
+            models.CheckConstraint(
+                condition=Q(email="") | Q(accepted_at=None, withdrawn_at=None),
+                name="member_invitation_ended_has_no_address",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"invitation of a {self.role} to {self.organisation}"
+
+
 class OwnedQuerySet(models.QuerySet[Any]):
     """Queryset of objects that belong to an organisation. Every query starts with a filter by owner."""
 

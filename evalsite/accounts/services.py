@@ -14,7 +14,7 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from evalsite.accounts.models import ApiToken, Membership, Organisation, User
+from evalsite.accounts.models import ApiToken, MemberInvitation, Membership, Organisation, User
 from evalsite.core.audit import audit_record
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput, NotAllowed, NotFound
@@ -71,6 +71,7 @@ def user_erase(*, user: User) -> None:
     with write_transaction():
         ApiToken.objects.filter(user=user).delete()
         Membership.objects.filter(user=user, organisation__personal_of=None).delete()
+        MemberInvitation.objects.filter(email__iexact=user.email).exclude(email="").delete()
         _names_replace(user, gone)
         user.username, user.email, user.first_name, user.last_name, user.language = gone, "", "", "", ""
         user.is_active = user.is_staff = user.is_superuser = False

@@ -129,7 +129,7 @@ class AnnotatorBearer(_Bearer):  # type: ignore[no-untyped-call]
 class PersonBearer(_Bearer):  # type: ignore[no-untyped-call]
     target_class = "evalsite.api.authentication.PersonTokenAuthentication"
     name = "person"
-    description = "A person's token with scopes, from manage.py api_token."
+    description = "A person's token with scopes, from the page of API tokens or manage.py api_token."
 
 
 class BrowserSession(SessionScheme):  # type: ignore[no-untyped-call]

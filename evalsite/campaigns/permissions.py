@@ -7,6 +7,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from evalsite.accounts.members import manages_members
 from evalsite.accounts.models import Membership, Organisation, User
 from evalsite.campaigns.models import Campaign, CampaignRole
 from evalsite.campaigns.selectors import campaign_get
@@ -177,6 +178,7 @@ def as_markdown() -> str:
     ]
     makers = " | ".join("yes" if role in MAKERS else "–" for role in Role)
     members = " | ".join("yes" for _role in Role)
+    managers = " | ".join("yes" if manages_members(role.value) else "–" for role in Role)
     in_organisation = [
         ("begin a campaign in it", "– | " + makers.split(" | ", 1)[1], "–"),
         ("see its chatbots and prompt sets, and their log", members, "–"),
@@ -185,6 +187,8 @@ def as_markdown() -> str:
         ("register, change, test and pause endpoints, and collect replies", makers, "–"),
         ("send files of prompts by the API", makers, "its set"),
         ("send files of replies by the API", makers, "to its set"),
+        ("see its members", members, "–"),
+        ("invite members by mail, change their roles and remove them", managers, "–"),
     ]
     own = [
         "",
@@ -196,6 +200,10 @@ def as_markdown() -> str:
         "| act | staff | owner | manager | viewer | in a draft: owner, manager | everybody else |",
         "|---|---|---|---|---|---|---|",
         *(f"| {words} | {may} | {drafts} | – |" for words, may, drafts in in_organisation),
+        "",
+        "Members may leave by themselves, the last owner excepted. Nobody is invited to a person's own organisation:",
+        "in a campaign there, its owner gives roles. A token of the API allows what its scopes and its owner's roles",
+        "both allow.",
         "",
         "Who judges is no matter of roles, but for one thing: where others than members see the board, nobody with an",
         "account judges chatbots of an organisation that they are a member of. In a private campaign its members do.",

@@ -51,6 +51,14 @@ def whole(name: str, *, default: int) -> int:
     return int(value)
 
 
+def choice(name: str, *, among: Sequence[str], default: str) -> str:
+    """Return one of a few words. Raises ImproperlyConfigured for any other value."""
+    value = text(name, default).lower()
+    if value not in among:
+        raise ImproperlyConfigured(f"{name}={value!r} is unknown: use one of {', '.join(among)}.")
+    return value
+
+
 def names(name: str) -> list[str]:
     """Return a comma-separated list without blanks around its parts."""
     return [part.strip() for part in text(name).split(",") if part.strip()]

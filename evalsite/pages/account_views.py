@@ -58,6 +58,7 @@ def sign_up(request: HttpRequest) -> HttpResponse:
     """
     if request.user.is_authenticated:
         return redirect("me")
+    _check_open()
     form = SignUp(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         network, email = client_network(request), form.cleaned_data.pop("email")
@@ -77,6 +78,18 @@ def sign_up(request: HttpRequest) -> HttpResponse:
             return mark_device(redirect("me"), user)
     words = {"title": _("Sign up"), "button": _("Sign up"), "other": "login", "other_words": _("I have an account")}
     return render(request, "account.html", {"form": form, **words}, status=400 if form.errors else 200)
+
+
+def _check_open() -> None:
+    """Raise NotAllowed where nobody can sign up without an invitation."""
+    if settings.SIGN_UP == "invitation":
+        raise NotAllowed(
+            gettext("A new account needs an invitation."), hint=gettext("Open the link in the mail that invites you.")
+        )
+    if settings.SIGN_UP == "closed":
+        raise NotAllowed(
+            gettext("Nobody can sign up here."), hint=gettext("Ask an administrator of this site for an account.")
+        )
 
 
 class LogInForm(AuthenticationForm):
@@ -117,10 +130,13 @@ class LogIn(auth.LoginView):
     extra_context = {
         "title": _("Log in"),
         "button": _("Log in"),
-        "other": "sign_up",
         "other_words": _("I have no account yet"),
         "forgotten": True,
     }
+
+    def get_context_data(self, **given: Any) -> dict[str, Any]:
+        """Add the link to the sign-up where it is open to everybody."""
+        return super().get_context_data(**given, other="sign_up" if settings.SIGN_UP == "open" else "")
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
         return mark_device(super().form_valid(form), form.get_user())

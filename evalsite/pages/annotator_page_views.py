@@ -45,6 +45,7 @@ def me(request: HttpRequest) -> HttpResponse:
         "several": sum(one.campaign.collecting for one in _shared(request, enrolments).values()) > 1,
         "open": [_open(campaign, campaign.slug) for campaign in others.prefetch_related("rubric__aspects")[:SHOWN]],
         "account": user,
+        "sign_up": settings.SIGN_UP,
         "languages": settings.LANGUAGES,
         "sent": any(part.enrolment.platform for part in parts),
         **_erasing(request),

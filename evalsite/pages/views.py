@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.conf import settings
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -10,6 +11,7 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
+from evalsite.accounts.first_administrator import administrator_exists
 from evalsite.boards.models import Board
 from evalsite.boards.selectors import board_state_get, boards_found
 from evalsite.campaigns.selectors import campaigns_to_judge
@@ -39,6 +41,9 @@ def home(request: HttpRequest) -> HttpResponse:
         "before": _page(search, page.previous_page_number()) if page.has_previous() else "",
         "after": _page(search, page.next_page_number()) if page.has_next() else "",
         "open": judging,
+        "sign_up": settings.SIGN_UP,
+        "setup": not administrator_exists(),
+        "setup_mail": bool(settings.ADMIN_EMAIL),
     }
     return render(request, "home.html", context)
 

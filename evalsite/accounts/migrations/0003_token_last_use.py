@@ -4,15 +4,14 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('accounts', '0002_verified'),
+        ("accounts", "0002_verified"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='apitoken',
-            name='last_used_at',
-            field=models.DateTimeField(blank=True, editable=False, help_text='to the hour', null=True),
+            model_name="apitoken",
+            name="last_used_at",
+            field=models.DateTimeField(blank=True, editable=False, help_text="to the hour", null=True),
         ),
     ]

@@ -7,7 +7,10 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from evalsite.accounts.models import User
+from evalsite.accounts.first_administrator import setup_link_issue
+from evalsite.accounts.members import invitation_token, member_invite, organisation_found
+from evalsite.accounts.models import ApiToken, Membership, User
+from evalsite.accounts.services import api_token_issue
 from evalsite.boards.feasibility import OutOfReach
 from evalsite.campaigns.gold import NewGold, gold_add
 from evalsite.campaigns.models import Campaign, GoldItem
@@ -36,6 +39,7 @@ from tests.shared import shared
 
 BOARD = ("", "charts/", "prompts/", "method/", "embed/")
 ACCOUNT = ("login", "sign-up", "password", "password/sent")
+OWN = ("tokens", "organisations", "organisations/acme")
 NAMES = (
     "Touchstone",
     "Trial",
@@ -133,6 +137,21 @@ def test_no_public_page_says_anything_in_english_to_a_german_reader(lively: Camp
     pages += ["/", "/judge/trial/", "/me/", "/nowhere/", "/join/nothing/", *(f"/account/{page}/" for page in ACCOUNT)]
     reader = Reader()
     assert [text for page in pages for text in reader.left(page)] == []
+
+
+def test_no_page_of_an_account_says_anything_in_english_to_a_german_reader(alice: User, charlie: User) -> None:
+    acme = organisation_found(name="Acme", owner=alice)
+    Membership.objects.create(organisation=acme, user=charlie, role="viewer")
+    token = invitation_token(member_invite(slug="acme", email="alice@example.org", role="viewer", by=alice))
+    api_token_issue(user=alice, name="trial", scopes=ApiToken.Scope.values, days=9)
+    secret = setup_link_issue()
+    pages = [f"/account/{page}/" for page in OWN]
+    pages += [f"/account/organisations/acme/members/{one.public_id}/remove/" for one in (alice, charlie)]
+    pages += [f"/account/tokens/{ApiToken.objects.get().pk}/revoke/", f"/account/invitations/{token}/"]
+    public = ["/", f"/setup/{secret}/", "/setup/none/", f"/account/invitations/{token}/", "/account/invitations/none/"]
+    reader, visitor = Reader(alice), Reader()
+    assert [text for page in pages for text in reader.left(page)] == []
+    assert [text for page in public for text in visitor.left(page)] == []
 
 
 def test_nothing_is_english_to_somebody_who_judges_in_german(campaign: Campaign) -> None:

@@ -13,7 +13,7 @@ from django.db.models import QuerySet
 from django.test import Client
 from django.utils import timezone
 
-from evalsite.accounts.models import ApiToken, Membership, User
+from evalsite.accounts.models import ApiToken, Membership, Organisation, User
 from evalsite.accounts.services import api_token_issue, user_create
 from evalsite.boards.models import Refit, Snapshot
 from evalsite.boards.services import board_default
@@ -286,6 +286,8 @@ class TestInAnOrganisation:
     CHOOSE = "choose one of its prompt sets for a draft"
     SEE_ENDPOINTS = "see its endpoints, their health, calls and costs"
     USE_ENDPOINTS = "register, change, test and pause endpoints, and collect replies"
+    SEE_MEMBERS = "see its members"
+    MANAGE_MEMBERS = "invite members by mail, change their roles and remove them"
     NAMES = ("staff", "owner", "manager", "viewer", "draft", "stranger")
 
     def cell(self, act: str, name: str) -> str:
@@ -305,7 +307,8 @@ class TestInAnOrganisation:
     def test_every_row_is_tested(self) -> None:
         files = {f"send files of {what} by the API" for what in ("prompts", "replies")}
         endpoints = {self.SEE_ENDPOINTS, self.USE_ENDPOINTS}
-        assert set(OF_ORGANISATIONS) == {self.BEGIN, self.LIBRARY, self.CHOOSE} | endpoints | files
+        members = {self.SEE_MEMBERS, self.MANAGE_MEMBERS}
+        assert set(OF_ORGANISATIONS) == {self.BEGIN, self.LIBRARY, self.CHOOSE} | endpoints | files | members
 
     def test_a_campaign_is_begun_by_who_may(self, stage: Callable[[Act], Stage]) -> None:
         campaign = stage(Act.SET_UP).campaign
@@ -368,6 +371,26 @@ class TestInAnOrganisation:
                 assert statuses <= {200, 201, 202} if uses else statuses == {403 if sees else 404}, name
                 changed = api.put(f"{home}/secret", {"secret": "sk-another-one"}).status_code
                 assert changed == (200 if uses else 403 if sees else 404), name
+
+    def test_members_are_seen_and_managed_by_who_may(self, stage: Callable[[Act], Stage]) -> None:
+        organisation = stage(Act.SET_UP).campaign.organisation
+        Organisation.objects.filter(pk=organisation.pk).update(personal_of=None)
+        other = user_create(username="other", password=None)
+        Membership.objects.create(organisation=organisation, user=other, role="viewer")
+        home = f"/account/organisations/{organisation.slug}/"
+        acts = {
+            home: {"email": "dana@example.org", "role": "viewer"},
+            f"{home}role/": {"member": str(other.public_id), "role": "manager"},
+            f"{home}members/{other.public_id}/remove/": {},
+        }
+        for name in self.NAMES:
+            with self.user(Campaign.objects.get(organisation=organisation), name):
+                client = Client()
+                client.force_login(User.objects.get(username="someone"))
+                sees, manages = (self.cell(row, name) == "yes" for row in (self.SEE_MEMBERS, self.MANAGE_MEMBERS))
+                assert client.get(home).status_code == (200 if sees else 404), name
+                statuses = {client.post(path, sent).status_code for path, sent in acts.items()}
+                assert statuses <= {200, 302} if manages else statuses == {403 if sees else 404}, name
 
     @pytest.mark.parametrize(
         ("what", "address", "content"),

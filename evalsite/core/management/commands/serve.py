@@ -89,4 +89,5 @@ class Command(BaseCommand):
             call_command("migrate", verbosity=0, interactive=False)
             self.stdout.write(f"Touchstone serves http://{in_address(host)}:{port}/ (Ctrl-C ends it)")
             self.stdout.write(site_url_set(host, port))
+            call_command("setup_link", site=site_url(host, port), if_needed=True, stdout=self.stdout)
             supervise(serving_children(host, port))
