@@ -6,10 +6,16 @@ Mails contain links that open an account. Readers of the log (an operator, a log
 import logging
 from collections.abc import Sequence
 
+from django.conf import settings
 from django.core.mail import EmailMessage
 from django.core.mail.backends.base import BaseEmailBackend
 
 log = logging.getLogger(__name__)
+
+
+def mails_are_sent() -> bool:
+    """Return whether mails of this site reach anybody: a mail server, or the terminal of a site on this machine."""
+    return not settings.EMAIL_BACKEND.startswith(__name__)
 
 
 class Unsent(BaseEmailBackend):

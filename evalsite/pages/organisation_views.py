@@ -32,6 +32,7 @@ from evalsite.accounts.members import (
 from evalsite.accounts.models import Membership, User
 from evalsite.accounts.selectors import member_invitations_of, members_of, organisations_of
 from evalsite.core.errors import InvalidInput, NotFound, TouchstoneError
+from evalsite.core.mail import mails_are_sent
 from evalsite.core.throttle import admit, client_network
 from evalsite.judgments.annotators import annotator_adopt
 from evalsite.pages.account_views import BACKEND, REFUSED_SIGN_UPS_PER_HOUR, SignUp, mark_device
@@ -112,6 +113,7 @@ def organisation(request: HttpRequest, slug: str) -> HttpResponse:
         "roles": Membership.Role.choices,
         "form": form,
         "link": link,
+        "mails": mails_are_sent(),
     }
     return render(request, "organisation.html", context, status=400 if form.errors else 200)
 

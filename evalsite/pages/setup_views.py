@@ -17,7 +17,8 @@ from django.views.decorators.http import require_POST, require_safe
 
 from evalsite.accounts.account_mail import setup_mail_queue
 from evalsite.accounts.first_administrator import administrator_create, setup_link_check
-from evalsite.core.errors import InvalidInput
+from evalsite.core.errors import Conflict, InvalidInput
+from evalsite.core.mail import mails_are_sent
 from evalsite.core.throttle import admit, client_network
 from evalsite.pages.account_views import BACKEND, SignUp, mark_device
 
@@ -54,6 +55,8 @@ def setup(request: HttpRequest) -> HttpResponse:
 def setup_mail(request: HttpRequest) -> HttpResponse:
     """Send the setup link to the configured address."""
     _count(request)
+    if not mails_are_sent():
+        raise Conflict(_("This site has no mail server."), hint=_("Set EMAIL_HOST, or run: manage.py setup_link"))
     setup_mail_queue()
     messages.info(request, _("The setup link is on its way to the configured address."))
     return redirect("home")

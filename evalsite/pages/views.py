@@ -15,6 +15,7 @@ from evalsite.accounts.first_administrator import administrator_exists
 from evalsite.boards.models import Board
 from evalsite.boards.selectors import board_state_get, boards_found
 from evalsite.campaigns.selectors import campaigns_to_judge
+from evalsite.core.mail import mails_are_sent
 from evalsite.pages.design_system import design_context
 from evalsite.presentation.board_head import chatbots_of, status
 
@@ -43,7 +44,7 @@ def home(request: HttpRequest) -> HttpResponse:
         "open": judging,
         "sign_up": settings.SIGN_UP,
         "setup": not administrator_exists(),
-        "setup_mail": bool(settings.ADMIN_EMAIL),
+        "setup_mail": bool(settings.ADMIN_EMAIL) and mails_are_sent(),
     }
     return render(request, "home.html", context)
 

@@ -143,6 +143,12 @@ def test_the_start_page_sends_the_link_to_the_configured_address_only(stranger: 
     assert stranger.get(found.group(1)).status_code == 200
 
 
+@override_settings(ADMIN_EMAIL="boss@example.org", EMAIL_BACKEND="evalsite.core.mail.Unsent")
+def test_a_site_without_a_mail_server_offers_no_mail(stranger: Client) -> None:
+    assert "Send the setup link" not in Page(stranger.get("/")).words
+    assert stranger.post("/setup/mail/").status_code == 409
+
+
 def test_no_mail_goes_out_without_an_address_or_with_an_administrator(stranger: Client) -> None:
     assert stranger.post("/setup/mail/").status_code == 404
     user_create(username="other", password=None, staff=True)

@@ -70,6 +70,11 @@ class TestByMail:
         assert "You are a member of Acme now" in Page(guest.post("/account/invitations/", sent, follow=True)).words
         assert roles(Organisation.objects.get(slug="acme")) == {"alice": "owner", "charlie": "manager"}
 
+    @override_settings(EMAIL_BACKEND="evalsite.core.mail.Unsent")
+    def test_a_site_without_a_mail_server_says_to_send_the_link(self, owner: Client, acme: Organisation) -> None:
+        words = Page(owner.post("/account/organisations/acme/", INVITED)).words
+        assert "This site has no mail server. Send this link yourself" in words
+
     def test_the_job_holds_neither_address_nor_link(self, owner: Client, acme: Organisation) -> None:
         owner.post("/account/organisations/acme/", INVITED)
         kept = str(list(Job.objects.values()))
