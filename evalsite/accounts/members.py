@@ -91,14 +91,14 @@ def member_invitation_withdraw(*, slug: str, invitation: uuid.UUID, by: User) ->
 
 
 def invitation_token(invitation: MemberInvitation) -> str:
-    """Return the signed token of the invitation's link."""
-    return signing.dumps(invitation.public_id.hex, salt=INVITATION_SALT)
+    """Return the signed token of the invitation's link. The row says when it expires, so that it is always the same."""
+    return signing.Signer(salt=INVITATION_SALT).sign_object(invitation.public_id.hex)
 
 
 def member_invitation_get(token: str, *, lock: bool = False) -> MemberInvitation:
     """Return the open invitation of a link. Raises NotFound, or Conflict if it was used or has expired."""
     try:
-        public_id = uuid.UUID(signing.loads(token, salt=INVITATION_SALT))
+        public_id = uuid.UUID(signing.Signer(salt=INVITATION_SALT).unsign_object(token))
     except (signing.BadSignature, ValueError, TypeError, AttributeError):
         raise NotFound(_("There is no such invitation."), hint=_("Open the whole link of the mail.")) from None
     rows = MemberInvitation.objects.select_related("organisation", "invited_by")
