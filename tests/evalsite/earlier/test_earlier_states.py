@@ -116,15 +116,12 @@ def today(updated: State, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
 
 
 def as_then(rows: dict[str, list[Row]]) -> dict[str, list[Row]]:
-    """The rows without the tables and columns that came later, and with the names that models had."""
-    then = read(BACKUP)
-    known = {(row["app_label"], row["model"]) for row in then["django_content_type"]}
-    kinds = [
-        row for one in rows["django_content_type"] if ((row := kind_then(one))["app_label"], row["model"]) in known
-    ]
-    ids = {row["id"] for row in kinds}
-    permissions = [permission_then(row) for row in rows["auth_permission"] if row["content_type_id"] in ids]
-    rows = rows | {"django_content_type": kinds, "auth_permission": permissions}
+    """The rows without the tables, columns and apps that came later, and with the names that models had."""
+    then = earlier()
+    later = {row["id"] for row in rows["django_content_type"] if row["app_label"] in LATER_APPS}
+    kinds = [kind_then(row) for row in rows["django_content_type"] if row["id"] not in later]
+    permitted = [permission_then(row) for row in rows["auth_permission"] if row["content_type_id"] not in later]
+    rows = rows | {"django_content_type": kinds, "auth_permission": permitted}
     columns = {table: set(known[0]) if known else set() for table, known in then.items()}
     return {
         table: [{name: row[name] for name in row if name in columns[table]} for row in rows[table]] for table in then
