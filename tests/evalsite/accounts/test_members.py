@@ -171,7 +171,11 @@ class TestAcceptance:
         assert roles(acme) == {"alice": "owner"}
         assert MemberInvitation.objects.get().accepted_at is None
 
-    @pytest.mark.parametrize("made_up", ["x", "a:b:c", signing.Signer(salt=INVITATION_SALT).sign_object("x" * 32)])
+    @pytest.mark.parametrize(
+        "made_up",
+        ["x", "a:b:c", signing.Signer(salt=INVITATION_SALT).sign_object("x" * 32)],
+        ids=["one letter", "three parts", "signed"],
+    )
     def test_a_made_up_link_is_refused(self, stranger: Client, db: None, made_up: str) -> None:
         assert stranger.get(f"/account/invitations/{made_up}/").status_code == 404
         assert stranger.post("/account/invitations/", {"token": made_up}).status_code == 404
