@@ -22,9 +22,9 @@ def test_ctrl_c_ends_all_and_the_next_start_goes_on_to_the_rule(manage: Start) -
     process = manage(*words)
     wait_for(lambda: board(url)["judgments"] >= 10, what="ten judgments")
     children = children_of(process.pid)
-    assert len(children) == 4, "web, annotators, worker and caller"
+    assert len(children) >= 4, "web, annotators, worker and caller"
     nice = sorted(os.getpriority(os.PRIO_PROCESS, pid) for pid in children)
-    assert nice[0] == nice[1] < nice[2], "worker and caller give way to web and annotators"
+    assert nice[0] == nice[1] < nice[-2] == nice[-1], "worker and caller give way to web and annotators"
     status, output = end(process)
     assert status == 0, output
     assert not [pid for pid in children if alive(pid)]

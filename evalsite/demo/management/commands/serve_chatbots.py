@@ -40,8 +40,9 @@ class Command(BaseCommand):
             raise CommandError(f"{options['host']}:{options['port']} cannot be listened on ({error}).") from error
         with server:
             threading.Thread(target=server.serve_forever, args=(0.1,), daemon=True).start()
+            stop = _stop_on_signal()
             self._tell(server)
-            _wait_for_signal()
+            stop.wait()
             server.shutdown()
 
     def _tell(self, server: ChatbotServer) -> None:
@@ -51,7 +52,8 @@ class Command(BaseCommand):
         self.stdout.flush()
 
 
-def _wait_for_signal() -> None:
+def _stop_on_signal() -> threading.Event:
+    """Return an event that a signal to end sets."""
     stop = threading.Event()
 
     def ask(number: int, frame: FrameType | None) -> None:
@@ -60,7 +62,7 @@ def _wait_for_signal() -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, ask)
     follow_parent()
-    stop.wait()
+    return stop
 
 
 def number(text: str) -> float:
