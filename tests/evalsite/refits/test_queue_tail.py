@@ -97,7 +97,7 @@ def test_a_plan_goes_on_behind_the_head_with_other_items(stocked: Campaign) -> N
     assert len(items) == len(set(items))
     assert TAIL.count() == BLOCKS * OPEN.block_size
     assert len(items) - TAIL.count() >= queue.queue_length(stocked, 0.0).head
-    assert {one.snapshot for one in QUEUED} == {Snapshot.objects.get().public_id}
+    assert {one.snapshot for one in QUEUED.all()} == {Snapshot.objects.get().public_id}
 
 
 def test_many_who_come_at_once_are_given_a_block_each(
