@@ -171,8 +171,8 @@ def _mm_sata(design: TurnDesign) -> _Found:
     counts, source = _shape(design)
     discordance = _mean_discordance(design, len(counts))
     one_best = chi_square_size(abs(design.difference), counts, alpha=design.alpha, power=design.power)
-    # With s = sum (p_i - mean p)^2 a turn adds k s to the noncentrality of the chi-square, and to that of Q
-    # k (k - 1) s / E[u (k - u)], where E[u (k - u)] is the sum of the discordances of all k (k - 1) / 2 pairs.
+    # Let s = sum (p_i - mean p)^2. A turn adds k s to the noncentrality of the chi-square.
+    # It adds k (k - 1) s / d to that of Q, where d = E[u (k - u)] is the sum of the discordances of all pairs.
     return math.ceil(one_best * len(counts) * discordance / 2.0), {**named, "discordance": discordance, **source}
 
 
