@@ -7,7 +7,7 @@ from typing import Any, cast
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evalsite.api.authentication import Caller
+from evalsite.api.authentication import AnnotatorCaller
 from evalsite.api.fields import StrictSerializer
 from evalsite.api.idempotency import answered
 from evalsite.api.parsers import json_sent
@@ -41,7 +41,7 @@ def answered_to(request: Request, act: Callable[[], StoredAnswer]) -> Response:
 
 def caller_of(request: Request) -> Annotator:
     """Return the annotator of the token. Authentication and permissions have checked that there is one."""
-    return cast("Caller", request.user).annotator
+    return cast("AnnotatorCaller", request.user).annotator
 
 
 def admitted_caller(request: Request, what: str, per_minute: int) -> Annotator:

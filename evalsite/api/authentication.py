@@ -16,7 +16,7 @@ from evalsite.judgments.models import Annotator, AnnotatorToken
 
 
 @dataclass(frozen=True, slots=True)
-class Caller:
+class AnnotatorCaller:
     """The authenticated caller of the annotators' API."""
 
     annotator: Annotator
@@ -48,9 +48,9 @@ class BearerAuthentication(BaseAuthentication):
 class AnnotatorTokenAuthentication(BearerAuthentication):
     """An annotator's program (`ts_...`, from POST /api/v1/annotators)."""
 
-    def find(self, sha256: str) -> tuple[Caller, AnnotatorToken] | None:
+    def find(self, sha256: str) -> tuple[AnnotatorCaller, AnnotatorToken] | None:
         token = token_in_force(sha256, timezone.now())
-        return (Caller(token.annotator), token) if token else None
+        return (AnnotatorCaller(token.annotator), token) if token else None
 
 
 class PersonTokenAuthentication(BearerAuthentication):

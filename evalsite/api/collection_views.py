@@ -68,7 +68,7 @@ class _ActView(EndpointBaseView):
         return self.done(request, lambda: (200, CollectionSerializer.of(service(collection=found, by=user))))
 
 
-class PauseView(_ActView):
+class CollectionPauseView(_ActView):
     """Stop new calls of a collection."""
 
     @operation(
@@ -82,7 +82,7 @@ class PauseView(_ActView):
         return self.act(request, collection, collection_pause)
 
 
-class ResumeView(_ActView):
+class CollectionResumeView(_ActView):
     """Go on with a paused collection."""
 
     @operation("resume_collection", "Go on with it", {200: CollectionSerializer}, ACTING, parameters=KEYED)

@@ -95,7 +95,7 @@ class SecretView(EndpointBaseView):
         return Response(EndpointSerializer.render(found))
 
 
-class PauseView(EndpointBaseView):
+class EndpointPauseView(EndpointBaseView):
     """Stop new calls."""
 
     @operation(
@@ -116,7 +116,7 @@ class PauseView(EndpointBaseView):
         return self.done(request, pause)
 
 
-class ResumeView(EndpointBaseView):
+class EndpointResumeView(EndpointBaseView):
     """Allow calls again."""
 
     @operation("resume_endpoint", "Allow calls again", {200: EndpointSerializer}, ACTING, parameters=KEYED)

@@ -51,7 +51,7 @@ class AnyAccept(DefaultContentNegotiation):
         return renderers[0], renderers[0].media_type
 
 
-class FileView(ReaderView):
+class JudgmentFileView(ReaderView):
     """A file of all judgments that the query selects, as one stream."""
 
     scope = ApiToken.Scope.JUDGMENTS
@@ -74,7 +74,7 @@ class FileView(ReaderView):
         return response
 
 
-class JudgmentsCsvView(FileView):
+class JudgmentsCsvView(JudgmentFileView):
     """The judgments of a campaign as CSV."""
 
     media_type, ending = "text/csv", "csv"
@@ -84,7 +84,7 @@ class JudgmentsCsvView(FileView):
         return self.written(request, key, judgment_files.as_csv)
 
 
-class JudgmentsJsonLinesView(FileView):
+class JudgmentsJsonLinesView(JudgmentFileView):
     """The judgments of a campaign as JSON lines."""
 
     media_type, ending = "application/jsonl", "jsonl"
@@ -110,7 +110,7 @@ class SkipsView(ReaderView):
         return Response(SkipPageSerializer.render(page, names=entrant_names(campaign)))
 
 
-class SkipFileView(FileView):
+class SkipFileView(JudgmentFileView):
     """A file of all skips, as one stream."""
 
     query = StrictSerializer
@@ -149,7 +149,7 @@ def _skip_reader(campaign: Campaign, user: User | None) -> Callable[[uuid.UUID |
     return lambda after, count: skips_page(campaign=campaign, gold=gold, after=after, count=count)
 
 
-class KnownTiesView(FileView):
+class KnownTiesView(JudgmentFileView):
     """Comparisons of two equal replies, which are not shown to annotators."""
 
     query = StrictSerializer

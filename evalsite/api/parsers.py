@@ -122,7 +122,7 @@ class WrongContentType(TouchstoneError):
 
 
 @dataclass(frozen=True, slots=True)
-class SentFile:
+class RequestFile:
     """A file that is the body of a request and has not been read yet (core.uploads.Incoming)."""
 
     name: str
@@ -141,7 +141,7 @@ class SentFile:
         return content
 
 
-def file_sent(request: Request, types: tuple[str, ...]) -> SentFile:
+def file_sent(request: Request, types: tuple[str, ...]) -> RequestFile:
     """The body as a file, by a name that tells its form.
 
     Raises WrongContentType for what is none of these types, InvalidInput where its length is not told: of a body that
@@ -153,4 +153,4 @@ def file_sent(request: Request, types: tuple[str, ...]) -> SentFile:
     length = request.META.get("CONTENT_LENGTH") or ""
     if not re.fullmatch("[0-9]{1,15}", length):
         raise _no_length("file")
-    return SentFile(f"file.{ENDINGS[http_request.content_type]}", int(length), request)
+    return RequestFile(f"file.{ENDINGS[http_request.content_type]}", int(length), request)

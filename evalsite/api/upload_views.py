@@ -26,7 +26,7 @@ OF_PROMPTS = tuple(ENDINGS)
 OF_REPLIES = tuple(one for one in ENDINGS if one != "text/plain")  # which has no columns
 
 
-class FileView(ReaderView):
+class FileUploadView(ReaderView):
     """A view that takes a file. The caller, their role, the rate and the size are checked before the file is read."""
 
     parser_classes = (FileParser,)
@@ -42,7 +42,7 @@ class FileView(ReaderView):
         return SentFile(place, set_name, file_read(file=file, by=user), file.name), user
 
 
-class PromptFileView(FileView):
+class PromptFileView(FileUploadView):
     """Add prompts to the set of this name. The set is created if there is none."""
 
     scope, query, types = ApiToken.Scope.PROMPTS, PromptFileQuery, OF_PROMPTS
@@ -62,7 +62,7 @@ class PromptFileView(FileView):
         return answered(request, f"user:{user.public_id}", take)
 
 
-class ReplyFileView(FileView):
+class ReplyFileView(FileUploadView):
     """Add a version to the chatbot of this name. The chatbot is created if there is none."""
 
     scope, query, types = ApiToken.Scope.CHATBOTS, ReplyFileQuery, OF_REPLIES

@@ -91,16 +91,22 @@ urlpatterns = [
     path("organisations/<slug:organisation>/endpoints", endpoint_views.EndpointsView.as_view(), name="api_endpoints"),
     path("endpoints/<id:endpoint>", endpoint_views.EndpointView.as_view(), name="api_endpoint"),
     path("endpoints/<id:endpoint>/secret", endpoint_views.SecretView.as_view(), name="api_endpoint_secret"),
-    path("endpoints/<id:endpoint>/pause", endpoint_views.PauseView.as_view(), name="api_endpoint_pause"),
-    path("endpoints/<id:endpoint>/resume", endpoint_views.ResumeView.as_view(), name="api_endpoint_resume"),
+    path("endpoints/<id:endpoint>/pause", endpoint_views.EndpointPauseView.as_view(), name="api_endpoint_pause"),
+    path("endpoints/<id:endpoint>/resume", endpoint_views.EndpointResumeView.as_view(), name="api_endpoint_resume"),
     path("endpoints/<id:endpoint>/tests", endpoint_views.TestsView.as_view(), name="api_endpoint_tests"),
     path("endpoints/<id:endpoint>/calls", endpoint_views.CallsView.as_view(), name="api_endpoint_calls"),
     path("endpoints/<id:endpoint>/costs", endpoint_views.CostsView.as_view(), name="api_endpoint_costs"),
     path("endpoints/<id:endpoint>/collections", collection_views.CollectionsView.as_view(), name="api_collections"),
     path("endpoint_tests/<id:test>", endpoint_views.TestView.as_view(), name="api_endpoint_test"),
     path("collections/<id:collection>", collection_views.CollectionView.as_view(), name="api_collection"),
-    path("collections/<id:collection>/pause", collection_views.PauseView.as_view(), name="api_collection_pause"),
-    path("collections/<id:collection>/resume", collection_views.ResumeView.as_view(), name="api_collection_resume"),
+    path(
+        "collections/<id:collection>/pause", collection_views.CollectionPauseView.as_view(), name="api_collection_pause"
+    ),
+    path(
+        "collections/<id:collection>/resume",
+        collection_views.CollectionResumeView.as_view(),
+        name="api_collection_resume",
+    ),
     path("collections/<id:collection>/retry", collection_views.RetryView.as_view(), name="api_collection_retry"),
     re_path(r"^.*$", errors.not_found),
 ]

@@ -20,7 +20,7 @@ ENGINE = "engine"
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class BoardEvent:
     """An event between two snapshots.
 
     moment: index of the snapshot before the event.
@@ -35,7 +35,7 @@ class Event:
     count: int
 
 
-def events_of(board: Board, moments: Sequence[Moment]) -> list[Event]:
+def events_of(board: Board, moments: Sequence[Moment]) -> list[BoardEvent]:
     """Return the events since the first of these snapshots, oldest first.
 
     Repeated events of one kind between two snapshots are merged into one.
@@ -51,7 +51,7 @@ def events_of(board: Board, moments: Sequence[Moment]) -> list[Event]:
         if before.engine != after.engine:
             found[index, ENGINE] = [(after.created_at, after.engine)]
     events = [
-        Event(moment, each[0][0], what, tuple(dict.fromkeys(name for _, name in each if name)), len(each))
+        BoardEvent(moment, each[0][0], what, tuple(dict.fromkeys(name for _, name in each if name)), len(each))
         for (moment, what), each in found.items()
     ]
     return sorted(events, key=lambda event: event.at)

@@ -204,7 +204,7 @@ class ArrivalsForm(forms.Form):
     )
 
 
-class InviteForm(forms.Form):
+class AnnotatorInviteForm(forms.Form):
     """An invitation link."""
 
     name = forms.CharField(

@@ -14,7 +14,7 @@ from evalsite.campaigns.onboarding import NewQualificationItem, onboarding_set, 
 from evalsite.campaigns.permissions import Act
 from evalsite.campaigns.selectors import aspect_primary, onboarding_of
 from evalsite.console.formatting import unchecked_text
-from evalsite.console.forms import ArrivalsForm, InviteForm, QualificationForm
+from evalsite.console.forms import AnnotatorInviteForm, ArrivalsForm, QualificationForm
 from evalsite.console.gold import verdict_words
 from evalsite.console.page_frame import CampaignContext, campaign_context_for, frame, person
 from evalsite.console.setup import arrive_url
@@ -34,13 +34,18 @@ from evalsite.judgments.arrivals import (
 def invitations(request: HttpRequest, key: str) -> HttpResponse:
     """Show and change invitation links. The address of a new one is displayed only once."""
     desk = campaign_context_for(request, key, Act.INVITE)
-    form, address, trouble, status = InviteForm(request.POST if "invite" in request.POST else None), "", "", 200
+    form, address, trouble, status = (
+        AnnotatorInviteForm(request.POST if "invite" in request.POST else None),
+        "",
+        "",
+        200,
+    )
     if request.method == "POST":
         try:
             address = _invited(request, desk, form)
             if not address:
                 return redirect("console_invitations", key=key)
-            form = InviteForm()
+            form = AnnotatorInviteForm()
         except TouchstoneError as error:
             trouble, status = f"{error.message} {error.hint}".strip(), error.status
     context = {"form": form, "address": address, "trouble": trouble, "rows": list(invitations_of(desk.campaign)[:200])}
@@ -87,7 +92,7 @@ def _arrivals_set(request: HttpRequest, desk: CampaignContext, form: ArrivalsFor
     onboarding_set(campaign=desk.campaign, by=person(request), **form.cleaned_data)
 
 
-def _invited(request: HttpRequest, desk: CampaignContext, form: InviteForm) -> str:
+def _invited(request: HttpRequest, desk: CampaignContext, form: AnnotatorInviteForm) -> str:
     """Create or end an invitation and return the new address, or ""."""
     if "revoke" in request.POST:
         invitation_revoke(campaign=desk.campaign, name=request.POST["revoke"], by=person(request))

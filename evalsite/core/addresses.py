@@ -88,7 +88,7 @@ class OutboundError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class AddressParts:
     """The parts of an address. `host` has no brackets; `path` includes the query."""
 
     scheme: str
@@ -109,7 +109,7 @@ def allowed_networks() -> Sequence[Network]:
     return networks
 
 
-def target_of(url: str, networks: Iterable[Network]) -> Target:
+def target_of(url: str, networks: Iterable[Network]) -> AddressParts:
     """Return the parts of the address. Raises OutboundError if it is malformed, or http without allowed networks."""
     if len(url) > MAX_URL or not _VISIBLE_ASCII.fullmatch(url):
         raise _refused(
@@ -129,7 +129,7 @@ def target_of(url: str, networks: Iterable[Network]) -> Target:
     if parts.scheme == "http" and not any(True for _ in networks):
         raise _refused(gettext_noop("The address must begin with https://."))
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    return Target(parts.scheme, host, _PORTS[parts.scheme] if port is None else port, path)
+    return AddressParts(parts.scheme, host, _PORTS[parts.scheme] if port is None else port, path)
 
 
 def _is_host(host: str) -> bool:
@@ -141,7 +141,7 @@ def _is_host(host: str) -> bool:
     return bool(_HOST.fullmatch(host)) and len(host) <= 253
 
 
-def check_all(target: Target, found: Iterable[str], networks: Sequence[Network]) -> list[str]:
+def check_all(target: AddressParts, found: Iterable[str], networks: Sequence[Network]) -> list[str]:
     """Return the addresses in their order, each once. Raises OutboundError unless the request may reach every one."""
     checked: list[str] = []
     for text in found:
@@ -154,7 +154,7 @@ def check_all(target: Target, found: Iterable[str], networks: Sequence[Network])
     return checked
 
 
-def _may_reach(target: Target, text: str, networks: Sequence[Network]) -> bool:
+def _may_reach(target: AddressParts, text: str, networks: Sequence[Network]) -> bool:
     try:
         address = ipaddress.ip_address(text)
     except ValueError:

@@ -15,14 +15,14 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from evalsite.core.errors import InvalidInput
-from evalsite.core.row_files import FileRow, Reading, identifier, unstorable
+from evalsite.core.row_files import FileRow, FileRows, identifier, unstorable
 from evalsite.core.text_names import text_name
 
 SPEAKERS = {"user": "user", "assistant": "chatbot"}
 _Convert = Callable[[FileRow], Iterable[dict[str, Any]]]
 
 
-def prompts_converted(reading: Reading) -> Reading:
+def prompts_converted(reading: FileRows) -> FileRows:
     """Return the prompts of a file with the columns `prompt_id`, `text` or `turns`, and `category`."""
     columns = set(reading.columns)
     if "prompt_id" in columns:
@@ -36,7 +36,7 @@ def prompts_converted(reading: Reading) -> Reading:
     return reading
 
 
-def replies_converted(reading: Reading) -> Reading:
+def replies_converted(reading: FileRows) -> FileRows:
     """Return the replies of a file with the columns `prompt_id`, `reply` and `sample`."""
     columns = set(reading.columns)
     if {"prompt_id", "reply"} & columns:
@@ -50,7 +50,7 @@ def replies_converted(reading: Reading) -> Reading:
     return reading
 
 
-def lines_matched(reading: Reading, keys: Iterable[str]) -> Reading:
+def lines_matched(reading: FileRows, keys: Iterable[str]) -> FileRows:
     """Return the replies of a ChatEval file, whose lines are the replies to the prompts in their order.
 
     Raises InvalidInput for another number of lines.
@@ -70,7 +70,7 @@ def lines_matched(reading: Reading, keys: Iterable[str]) -> Reading:
     return replace(reading, columns=("prompt_id", "reply"), rows=tuple(rows))
 
 
-def _converted(reading: Reading, columns: tuple[str, ...], convert: _Convert) -> Reading:
+def _converted(reading: FileRows, columns: tuple[str, ...], convert: _Convert) -> FileRows:
     return replace(reading, columns=columns, rows=tuple(_rows(reading.rows, convert)))
 
 
@@ -90,7 +90,7 @@ def _rows(rows: Iterable[FileRow], convert: _Convert) -> Iterator[FileRow]:
             yield FileRow(row.line, cells, unstorable(list(cells.values())))
 
 
-def _of_one(reading: Reading, column: str) -> Reading:
+def _of_one(reading: FileRows, column: str) -> FileRows:
     """Return the reading. Raises InvalidInput if its replies are those of several chatbots."""
     names = {str(row.cells[column]) for row in reading.rows if row.cells.get(column)}
     if len(names) > 1:

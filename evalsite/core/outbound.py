@@ -20,7 +20,15 @@ import httpcore2
 import httpx2
 from django.utils import timezone
 
-from evalsite.core.addresses import OWN_HEADERS, Network, OutboundError, Target, allowed_networks, check_all, target_of
+from evalsite.core.addresses import (
+    OWN_HEADERS,
+    AddressParts,
+    Network,
+    OutboundError,
+    allowed_networks,
+    check_all,
+    target_of,
+)
 
 Resolver = Callable[[str, int, float], Sequence[str]]
 """(host, port, seconds) -> addresses as text. Raises OSError if there are none, TimeoutError if it takes longer."""
@@ -92,7 +100,7 @@ def system_resolver(host: str, port: int, timeout_s: float) -> Sequence[str]:
     return answers[0]
 
 
-def _resolved(target: Target, exchange: "_Exchange", resolver: Resolver) -> Sequence[str]:
+def _resolved(target: AddressParts, exchange: "_Exchange", resolver: Resolver) -> Sequence[str]:
     try:
         return resolver(target.host, target.port, exchange.remaining())
     except TimeoutError:
@@ -101,7 +109,7 @@ def _resolved(target: Target, exchange: "_Exchange", resolver: Resolver) -> Sequ
         raise OutboundError("unresolved", f"No server was found under the name {target.host}.") from None
 
 
-def _headers(target: Target, headers: Mapping[str, str], body: bytes) -> list[tuple[bytes, bytes]]:
+def _headers(target: AddressParts, headers: Mapping[str, str], body: bytes) -> list[tuple[bytes, bytes]]:
     sent = {name: value for name, value in headers.items() if name.lower() not in OWN_HEADERS}
     own = {"Host": target.authority, **sent, "Content-Length": str(len(body)), "Connection": "close"}
     try:
@@ -110,7 +118,7 @@ def _headers(target: Target, headers: Mapping[str, str], body: bytes) -> list[tu
         raise OutboundError("protocol", "A header holds characters that HTTP does not allow.") from None
 
 
-def _url(target: Target) -> httpcore2.URL:
+def _url(target: AddressParts) -> httpcore2.URL:
     return httpcore2.URL(
         scheme=target.scheme.encode(), host=target.host.encode(), port=target.port, target=target.path.encode()
     )

@@ -68,7 +68,7 @@ class FileRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class FileRows:
     """The rows of a file, and its column names if it has any."""
 
     form: str
@@ -116,7 +116,7 @@ def column_list(columns: Sequence[str]) -> str:
     return ", ".join(name[:60] for name in columns[:10])
 
 
-def rows_read(content: bytes, name: str = "") -> Reading:
+def rows_read(content: bytes, name: str = "") -> FileRows:
     """Return the rows of a file. Its extension determines the format; for pasted text, its first characters do.
 
     Raises InvalidInput for binary content or no rows, and TooLarge beyond MOST_BYTES or MOST_ROWS.
@@ -212,7 +212,7 @@ def _too_many_values() -> TooLarge:
     )
 
 
-def _csv(content: bytes) -> Reading:
+def _csv(content: bytes) -> FileRows:
     _check_separator(re.split("[\r\n]", _first_piece(content), maxsplit=1)[0])
     reader = csv.DictReader(_limit_lines(_text_stream(content, "")), strict=True)
     csv.field_size_limit(max(csv.field_size_limit(), MOST_BYTES))  # longer cells are refused with their line number
@@ -236,7 +236,7 @@ def _csv(content: bytes) -> Reading:
         if len(set(columns)) < len(columns):
             raise InvalidInput(_("Two columns have the same name."), field="file")
         before = reader.line_num
-        return Reading("csv", columns, _collect(rows(), len(columns)))
+        return FileRows("csv", columns, _collect(rows(), len(columns)))
     except csv.Error as error:
         raise InvalidInput(
             _("Line %(line_num)s is not CSV: %(error)s.") % {"line_num": before + 1, "error": _(str(error))},
@@ -262,12 +262,12 @@ def _csv_row(line: int, cells: Mapping[Any, Any]) -> FileRow:
     return FileRow(line, cells)
 
 
-def _jsonl(content: bytes) -> Reading:
+def _jsonl(content: bytes) -> FileRows:
     if sum(content.count(sign) for sign in (b"{", b"[", b",")) > MOST_CELLS:  # each may become a value in memory
         raise _too_many_values()
     rows = _collect(_json_row(number, line) for number, line in _lines(content))
     names = dict.fromkeys(name for row in rows for name in row.cells)
-    return Reading("jsonl", tuple(names), rows)
+    return FileRows("jsonl", tuple(names), rows)
 
 
 def _is_array(content: bytes) -> bool:
@@ -275,7 +275,7 @@ def _is_array(content: bytes) -> bool:
     return re.match(rb"\s*\[\s*\{\s*\"", content.removeprefix(codecs.BOM_UTF8)) is not None
 
 
-def _json(content: bytes) -> Reading:
+def _json(content: bytes) -> FileRows:
     """Read an array of objects, which may be the only list of an object. The numbers are those of the objects."""
     if sum(content.count(sign) for sign in (b"{", b"[", b",")) > MOST_CELLS:
         raise _too_many_values()
@@ -290,7 +290,7 @@ def _json(content: bytes) -> Reading:
     if len(lists) != 1 or not isinstance(lists[0], list):
         raise InvalidInput(_("The file is not one array of JSON objects."), field="file")
     rows = _collect(_object_row(number, one) for number, one in enumerate(lists[0], start=1))
-    return Reading("json", tuple(dict.fromkeys(name for row in rows for name in row.cells)), rows)
+    return FileRows("json", tuple(dict.fromkeys(name for row in rows for name in row.cells)), rows)
 
 
 def _json_row(number: int, line: str) -> FileRow:
@@ -332,8 +332,8 @@ def unstorable(value: Any) -> str:
     return ""
 
 
-def _plain(content: bytes) -> Reading:
-    return Reading("text", ("text",), _collect(FileRow(number, {"text": line}) for number, line in _lines(content)))
+def _plain(content: bytes) -> FileRows:
+    return FileRows("text", ("text",), _collect(FileRow(number, {"text": line}) for number, line in _lines(content)))
 
 
 def _lines(content: bytes) -> Iterator[tuple[int, str]]:

@@ -28,7 +28,7 @@ NOISY_TEMPERATURE = 2.0
 SIDE_PREFERENCE = 0.8
 
 
-class Kind(StrEnum):
+class AnnotatorKind(StrEnum):
     CAREFUL = "careful"
     NOISY = "noisy"
     SIDE_PREFERRING = "side-preferring"
@@ -36,8 +36,14 @@ class Kind(StrEnum):
     ADVERSARIAL = "adversarial"
 
 
-PANEL_OF_TWELVE: Mapping[Kind, int] = MappingProxyType(
-    {Kind.CAREFUL: 5, Kind.NOISY: 3, Kind.SIDE_PREFERRING: 2, Kind.CARELESS: 1, Kind.ADVERSARIAL: 1}
+PANEL_OF_TWELVE: Mapping[AnnotatorKind, int] = MappingProxyType(
+    {
+        AnnotatorKind.CAREFUL: 5,
+        AnnotatorKind.NOISY: 3,
+        AnnotatorKind.SIDE_PREFERRING: 2,
+        AnnotatorKind.CARELESS: 1,
+        AnnotatorKind.ADVERSARIAL: 1,
+    }
 )
 """How many of each kind in a panel of 12; other sizes keep these shares as well as whole people can."""
 
@@ -47,7 +53,7 @@ class SimulatedAnnotator:
     """A simulated annotator. It has no memory: its verdict depends only on the assignment and the generator."""
 
     name: str
-    kind: Kind
+    kind: AnnotatorKind
     truth: SimulatedTruth = field(repr=False)
 
     def recognises(self, assignment: JsonObject) -> bool:
@@ -61,11 +67,11 @@ class SimulatedAnnotator:
         a, b = (self.truth.identify(prompt, shown[label]["text"]) for label in ("A", "B"))
         if a is None or b is None:
             return None
-        temperature = NOISY_TEMPERATURE if self.kind is Kind.NOISY else 1.0
-        side = SIDE_PREFERENCE if self.kind is Kind.SIDE_PREFERRING else 0.0
+        temperature = NOISY_TEMPERATURE if self.kind is AnnotatorKind.NOISY else 1.0
+        side = SIDE_PREFERENCE if self.kind is AnnotatorKind.SIDE_PREFERRING else 0.0
         a_is_first = shown["A"]["position"] < shown["B"]["position"]
         odds = self.truth.odds(a, b, prompt, temperature=temperature, side=side if a_is_first else -side)
-        return odds.mirrored() if self.kind is Kind.ADVERSARIAL else odds
+        return odds.mirrored() if self.kind is AnnotatorKind.ADVERSARIAL else odds
 
     def judge(self, assignment: JsonObject, rng: random.Random) -> str:
         """Return the verdict on the first question: one of its choices ("A", "tie", "B", "both_bad")."""
@@ -80,7 +86,7 @@ class SimulatedAnnotator:
 
     def _choose(self, assignment: JsonObject, aspect: JsonObject, rng: random.Random) -> str:
         choices: Sequence[str] = aspect["choices"]
-        odds = None if self.kind is Kind.CARELESS else self.odds(assignment)
+        odds = None if self.kind is AnnotatorKind.CARELESS else self.odds(assignment)
         if odds is None:
             return rng.choice(choices)
         weights = offered(odds, choices)
@@ -115,7 +121,7 @@ def panel(count: int, seed: int, truth: SimulatedTruth) -> tuple[SimulatedAnnota
     return tuple(SimulatedAnnotator(f"{kind.value}-{place:02d}", kind, truth) for place, kind in enumerate(kinds, 1))
 
 
-def _shares(count: int) -> dict[Kind, int]:
+def _shares(count: int) -> dict[AnnotatorKind, int]:
     whole = sum(PANEL_OF_TWELVE.values())
     numbers = {kind: count * share // whole for kind, share in PANEL_OF_TWELVE.items()}
     by_remainder = sorted(PANEL_OF_TWELVE, key=lambda kind: -(count * PANEL_OF_TWELVE[kind] % whole))

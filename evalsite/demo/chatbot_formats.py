@@ -22,7 +22,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Completion:
     """A reply before it is written in a format. A token is a word here."""
 
     model: str
@@ -53,7 +53,7 @@ def _message(value: Any) -> tuple[str, str]:
     return role, content
 
 
-def _openai(answer: Answer) -> dict[str, Any]:
+def _openai(answer: Completion) -> dict[str, Any]:
     message = {"role": "assistant", "content": answer.text}
     return {
         "id": "chatcmpl-demonstration",
@@ -65,7 +65,7 @@ def _openai(answer: Answer) -> dict[str, Any]:
     }
 
 
-def _anthropic(answer: Answer) -> dict[str, Any]:
+def _anthropic(answer: Completion) -> dict[str, Any]:
     return {
         "id": "msg_demonstration",
         "type": "message",
@@ -77,12 +77,12 @@ def _anthropic(answer: Answer) -> dict[str, Any]:
     }
 
 
-def _plain(answer: Answer) -> dict[str, Any]:
+def _plain(answer: Completion) -> dict[str, Any]:
     reason = "length" if answer.truncated else "stop"
     return {"reply": answer.text, "model": answer.model, "finish_reason": reason, "usage": _usage(answer)}
 
 
-def _usage(answer: Answer) -> dict[str, int]:
+def _usage(answer: Completion) -> dict[str, int]:
     total = answer.prompt_tokens + answer.completion_tokens
     return {
         "prompt_tokens": answer.prompt_tokens,
@@ -91,7 +91,7 @@ def _usage(answer: Answer) -> dict[str, int]:
     }
 
 
-FORMATS: Mapping[str, Callable[[Answer], dict[str, Any]]] = MappingProxyType(
+FORMATS: Mapping[str, Callable[[Completion], dict[str, Any]]] = MappingProxyType(
     {"/v1/chat/completions": _openai, "/v1/messages": _anthropic, "/chat": _plain}
 )
 """Path -> how a reply is written there."""

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Any
 
 from evalsite.demo.bots import BOTS, Bot
-from evalsite.demo.chatbot_formats import FINGERPRINT, FORMATS, Answer, BadRequest, Question, question_of
+from evalsite.demo.chatbot_formats import FINGERPRINT, FORMATS, BadRequest, Completion, Question, question_of
 
 MAX_BODY = 10_000_000
 RAMBLING_WORDS = 3000
@@ -88,7 +88,7 @@ class ChatbotServer(ThreadingHTTPServer):
         self._closing.set()
         super().server_close()
 
-    def answer(self, question: Question) -> Answer:
+    def answer(self, question: Question) -> Completion:
         """Return the chatbot's reply, after its latency. Raises Refused."""
         key, _, suffix = question.model.partition(":")
         bot, behaviour = _BOTS.get(key), BEHAVIOURS.get(suffix) if suffix else self.usual
@@ -109,12 +109,12 @@ class ChatbotServer(ThreadingHTTPServer):
             self.calls[model] += 1
             return int(self.calls[model] * share) > int((self.calls[model] - 1) * share)
 
-    def _written(self, question: Question, text: str, behaviour: Behaviour) -> Answer:
+    def _written(self, question: Question, text: str, behaviour: Behaviour) -> Completion:
         words = text.split(" ")
         if behaviour.rambling:
             words = [word for _ in range(RAMBLING_WORDS // len(words) + 1) for word in words]
         said = words[: question.max_tokens]
-        return Answer(
+        return Completion(
             model=question.model,
             text=" ".join(said),
             prompt_tokens=sum(len(content.split()) for _, content in question.messages),

@@ -100,7 +100,7 @@ What = Literal[
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class ClientEvent:
     """An event for the person who watches. `report` gets it in the annotator's own thread.
 
     "judged", "taken back" and "unsure" (sent without confirmation) have a receipt.
@@ -112,7 +112,7 @@ class Event:
     receipt: Receipt | None = None
 
 
-Report = Callable[[Event], None]
+Report = Callable[[ClientEvent], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +186,7 @@ def run_annotator(
         except ClientError as error:
             ended = f"gave up: {error}"
         session.leave()
-    report(Event(annotator.name, "ended", ended))
+    report(ClientEvent(annotator.name, "ended", ended))
     return session.tally(ended)
 
 
@@ -330,7 +330,7 @@ class _Session:
             raise _StoppedError
 
     def _tell(self, what: What, detail: str = "", receipt: Receipt | None = None) -> None:
-        self._report(Event(self._annotator.name, what, detail, receipt))
+        self._report(ClientEvent(self._annotator.name, what, detail, receipt))
 
 
 def _wait_reason(campaign: JsonObject) -> str:

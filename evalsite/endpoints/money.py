@@ -31,14 +31,14 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class MoneyLeft:
     """Money left under one cap. `code` names the cap: "daily", "version", or that of a further limit."""
 
     code: str
     left: Decimal
 
 
-FurtherLimit = Callable[[Endpoint], Iterable[Budget]]
+FurtherLimit = Callable[[Endpoint], Iterable[MoneyLeft]]
 _further: list[FurtherLimit] = []
 
 
@@ -80,16 +80,16 @@ def usage_of(endpoint: Endpoint, reply: ChatReply, *, input_tokens: int) -> Usag
     return Usage(tokens_in, tokens_out, cost_of(endpoint, tokens_in, tokens_out), estimated)
 
 
-def budgets(endpoint: Endpoint, now: datetime) -> list[Budget]:
+def budgets(endpoint: Endpoint, now: datetime) -> list[MoneyLeft]:
     """Return what is left under each cap, after the costs so far and the reservations of running calls."""
     found = [budget for limit in _further for budget in limit(endpoint)]
     if endpoint.daily_cap is None and endpoint.version_cap is None:
         return found
     reserved = _reserved(endpoint)
     if endpoint.daily_cap is not None:
-        found.append(Budget("daily", endpoint.daily_cap - cost_so_far(endpoint, day=now) - reserved))
+        found.append(MoneyLeft("daily", endpoint.daily_cap - cost_so_far(endpoint, day=now) - reserved))
     if endpoint.version_cap is not None:
-        found.append(Budget("version", endpoint.version_cap - cost_so_far(endpoint) - reserved))
+        found.append(MoneyLeft("version", endpoint.version_cap - cost_so_far(endpoint) - reserved))
     return found
 
 

@@ -17,7 +17,7 @@ from evalsite.endpoints.adapters.base import MASK, MaskedRequest
 from evalsite.endpoints.failures import advice
 from evalsite.endpoints.messages import TEST_TURNS, messages_of
 from evalsite.endpoints.models import Call, CallRequest, Collection, DailyCost, Drift, Endpoint, EndpointCheck, Secret
-from evalsite.endpoints.money import Budget, budgets, cost_so_far, reservation
+from evalsite.endpoints.money import MoneyLeft, budgets, cost_so_far, reservation
 from evalsite.endpoints.options import adapter_options
 
 RECENT_CALLS, RECENT = 200, timedelta(days=1)
@@ -251,7 +251,7 @@ def _quantile(ordered: Sequence[float], share: float) -> float | None:
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)] if ordered else None
 
 
-def _cap_reached(endpoint: Endpoint, left: list[Budget]) -> str:
+def _cap_reached(endpoint: Endpoint, left: list[MoneyLeft]) -> str:
     least = reservation(endpoint, [])
     return next((budget.code for budget in left if budget.left < least or budget.left <= 0), "")
 

@@ -46,7 +46,7 @@ class Replay:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class ReplaySettings:
     """Settings of a replay: up to `budget` votes, a refit after `every` votes, and `tiers` of quality."""
 
     policy: str
@@ -56,7 +56,7 @@ class Run:
     tiers: int = 1
 
 
-def replay_votes(votes: Votes, run: Run, progress: Progress | None = None) -> Replay:
+def replay_votes(votes: Votes, run: ReplaySettings, progress: Progress | None = None) -> Replay:
     """Replay a policy on recorded votes and compare with the fit of all votes.
 
     Raises SchedulerError, EngineError.
@@ -69,7 +69,7 @@ def replay_votes(votes: Votes, run: Run, progress: Progress | None = None) -> Re
         return _replay(table, reference, run, votes.warnings, progress)
 
 
-def replay_simulated(chatbots: int, prompts: int, run: Run, progress: Progress | None = None) -> Replay:
+def replay_simulated(chatbots: int, prompts: int, run: ReplaySettings, progress: Progress | None = None) -> Replay:
     """Simulate a policy on votes drawn from the priors and compare with the truth.
 
     Raises SchedulerError, EngineError.
@@ -91,7 +91,11 @@ _EFFECTS = _Effects(pair_sd=0.1, cell_sd=0.35, reply_sd=0.6)
 
 
 def _replay(
-    table: ResponseTable, reference: ReplayReference, run: Run, warnings: tuple[str, ...], progress: Progress | None
+    table: ResponseTable,
+    reference: ReplayReference,
+    run: ReplaySettings,
+    warnings: tuple[str, ...],
+    progress: Progress | None,
 ) -> Replay:
     points = replay(
         table,
@@ -117,7 +121,7 @@ def _reference(reference: ReplayReference) -> ReferenceRow:
     )
 
 
-def _short(points: tuple[ReplayPoint, ...], run: Run) -> list[str]:
+def _short(points: tuple[ReplayPoint, ...], run: ReplaySettings) -> list[str]:
     used = points[-1].votes if points else 0
     if used == run.budget:
         return []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from evalsite.exchange.conversation_files.problems import ConversationFileError, Problem
+from evalsite.exchange.conversation_files.problems import ConversationFileError, ConversationProblem
 from evalsite.exchange.errors import FormatError, quoted
 from evalsite.exchange.file_opening import open_source
 from evalsite.exchange.record_reading import Record, Records
@@ -19,7 +19,7 @@ def read_topic_labels(path: Path | str) -> tuple[Example, ...]:
     """
     path = Path(path)
     found: list[Example] = []
-    problems: list[Problem] = []
+    problems: list[ConversationProblem] = []
     try:
         with open_source(path) as source:
             for record in Records(source):
@@ -32,19 +32,21 @@ def read_topic_labels(path: Path | str) -> tuple[Example, ...]:
                 values = record.values
                 found.append(Example(values.get("previous", ""), values["utterance"], values["domain"].strip()))
     except FormatError as error:
-        problems.append(Problem(None, "", error.message, "" if error.code == "empty_file" else error.hint))
+        problems.append(ConversationProblem(None, "", error.message, "" if error.code == "empty_file" else error.hint))
     if not problems and not found:
-        problems.append(Problem(None, "", "has no rows", "Give a row for each utterance."))
+        problems.append(ConversationProblem(None, "", "has no rows", "Give a row for each utterance."))
     if problems:
         raise ConversationFileError(path, problems)
     return tuple(found)
 
 
-def _problem(record: Record) -> Problem | None:
+def _problem(record: Record) -> ConversationProblem | None:
     missing = [name for name in ("utterance", "domain") if name not in record.values]
     if missing:
-        return Problem(record.row, "", f"there is no column {missing[0]}", f"Add a column {missing[0]}.")
+        return ConversationProblem(record.row, "", f"there is no column {missing[0]}", f"Add a column {missing[0]}.")
     domain = record.values["domain"].strip()
     if domain not in DOMAINS:
-        return Problem(record.row, "domain", f"{quoted(domain)} is unknown", f"Use one of {', '.join(DOMAINS)}.")
+        return ConversationProblem(
+            record.row, "domain", f"{quoted(domain)} is unknown", f"Use one of {', '.join(DOMAINS)}."
+        )
     return None

@@ -17,7 +17,7 @@ from evalsite.exchange.errors import FormatError, VoteFileError
 from evalsite.exchange.file_opening import Progress, open_source
 from evalsite.exchange.record_reading import Records
 from evalsite.exchange.vote_checks import Flags, Repeats, look_alikes
-from evalsite.exchange.vote_reading import ColumnMapping, Options, Reading, Where
+from evalsite.exchange.vote_reading import ColumnMapping, Options, VoteReader, Where
 from evalsite.exchange.votes import Vote, Votes
 
 __all__ = ["MAX_VOTES", "ColumnMapping", "Vote", "Votes", "iter_votes", "read_votes"]
@@ -58,7 +58,7 @@ def _iter_votes(path: Path, options: Options, flags: Flags, progress: Progress |
     try:
         with open_source(path, progress=progress, encoding=options.encoding) as source:
             records = Records(source)
-            yield from Reading(records, options, flags).votes()
+            yield from VoteReader(records, options, flags).votes()
     except FormatError as problem:
         row, line = (records.row, records.line) if records is not None else (None, None)
         raise VoteFileError(problem, path=path, row=row, line=line) from problem

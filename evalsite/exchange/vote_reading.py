@@ -67,7 +67,7 @@ class Options:
     mapping: ColumnMapping = ColumnMapping()
 
 
-class Reading:
+class VoteReader:
     """One pass over the records: selected rows, their votes, and checks at the end."""
 
     def __init__(self, records: Records, options: Options, flags: Flags) -> None:

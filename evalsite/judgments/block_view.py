@@ -36,7 +36,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class NewestBlock:
     """An annotator's newest block in a campaign, in its order; empty before the first one."""
 
     items: tuple[Item, ...]
@@ -61,18 +61,18 @@ class Block:
         return next((item for item in reversed(self.changeable) if item.number < number), None)
 
 
-def block_newest(*, campaign: Campaign, annotator: Annotator) -> Block:
+def block_newest(*, campaign: Campaign, annotator: Annotator) -> NewestBlock:
     """Return the annotator's newest block. Answers may be changed until the lease ends or the next block is claimed."""
     own = Assignment.objects.filter(campaign=campaign, annotator=annotator)
     newest = own.exclude(block=None).order_by("-issued_at", "-pk").values_list("block", flat=True).first()
     if newest is None:
-        return Block(())
+        return NewestBlock(())
     rows = own.filter(block=newest).select_related("place__prompt", "gold").order_by("block_position", "pk")
     rows = rows.prefetch_related(
         "candidates__reply", "judgments__answers__aspect", "judgments__answers__candidate", "judgments__superseded_by"
     )
     now = timezone.now()
-    return Block(tuple(_item(row, number, now) for number, row in enumerate(rows, start=1)))
+    return NewestBlock(tuple(_item(row, number, now) for number, row in enumerate(rows, start=1)))
 
 
 def _item(assignment: Assignment, number: int, now: datetime) -> Item:

@@ -8,7 +8,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from evalsite.boards.chart_data import Pair
-from evalsite.boards.events import Event, events_of
+from evalsite.boards.events import BoardEvent, events_of
 from evalsite.boards.models import Slice
 from evalsite.boards.rows import BoardRow
 from evalsite.boards.selectors import BoardState, Moment, categories_version, chart_data_get, history
@@ -17,7 +17,7 @@ from evalsite.chatbots.models import Version
 from evalsite.core.errors import NotFound
 from evalsite.core.terminal import shown
 from evalsite.judgments.selectors import votes_counted
-from evalsite.pages.strengths import Example, Votes, examples_of, newest_text, strengths_of
+from evalsite.pages.strengths import ReplyExample, Votes, examples_of, newest_text, strengths_of
 from evalsite.presentation.chart_geometry import Axis, Whisker, axis_for, whisker
 from evalsite.presentation.figures import Panels, panels, version_of
 from evalsite.presentation.formatting import chance, fixed, interval_text, rank_text, share, signed
@@ -168,7 +168,7 @@ def _examples_wait(board_state: BoardState) -> bool:
 
 def _examples(
     row: BoardRow, board_state: BoardState, counts: Mapping[int, Votes] | None, links: Links
-) -> list[Example]:
+) -> list[ReplyExample]:
     """Return examples; None unless the campaign releases them and has stopped.
 
     A running campaign may show any reply again. An annotator who knows its author would not judge blindly.
@@ -230,7 +230,7 @@ def _version_results(
     rows: list[BoardRow],
     pairs: list[Pair],
     moments: list[Moment],
-    events: list[Event],
+    events: list[BoardEvent],
 ) -> VersionResults:
     place = rows.index(row)
     met = [pair if pair.first == place else pair.turned() for pair in pairs if place in {pair.first, pair.second}]

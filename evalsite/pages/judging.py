@@ -14,7 +14,7 @@ from evalsite.campaigns.models import Aspect, Campaign, Onboarding
 from evalsite.campaigns.selectors import aspect_primary, campaigns_open_beside, onboarding_of
 from evalsite.judgments.admission import lacks_consent
 from evalsite.judgments.arrivals import Ending, ending_get
-from evalsite.judgments.block_view import Block, Item, block_newest, pace_s
+from evalsite.judgments.block_view import Item, NewestBlock, block_newest, pace_s
 from evalsite.judgments.conflict_of_interest import is_left_out
 from evalsite.judgments.empty_claims import Wait
 from evalsite.judgments.models import Annotator, Enrolment, QualificationAnswer
@@ -142,7 +142,7 @@ def _others(campaign: Campaign, key: str, state: str) -> list[dict[str, str]]:
 ENDINGS = {"complete": "finished", "screened_out": "screened", "failed": "blocked", "late": "late"}
 
 
-def _current(block: Block, revisit: str) -> Item | None:
+def _current(block: NewestBlock, revisit: str) -> Item | None:
     """Return the current item: a requested answer that can still be changed, or the first open item."""
     again = block.find(revisit) if revisit else None
     if again is not None and again.changeable:
@@ -153,7 +153,7 @@ def _current(block: Block, revisit: str) -> Item | None:
 def _stage(
     campaign: Campaign,
     enrolment: Enrolment,
-    block: Block,
+    block: NewestBlock,
     current: Item | None,
     happened: LastResult,
     ending: Ending,
@@ -174,7 +174,7 @@ def _stage(
 
 
 def _may_judge(
-    campaign: Campaign, enrolment: Enrolment, block: Block, happened: LastResult, qualification: Qualification
+    campaign: Campaign, enrolment: Enrolment, block: NewestBlock, happened: LastResult, qualification: Qualification
 ) -> dict[str, str]:
     """Return the state of an annotator without an open item in a collecting campaign."""
     if is_left_out(campaign, enrolment.annotator.user):
@@ -192,7 +192,7 @@ def _wait_state(state: str, wait: Wait | None) -> dict[str, str]:
     return _words(state, wait.hint if wait and explains else "")
 
 
-def _between_rounds(campaign: Campaign, annotator: Annotator, block: Block, happened: LastResult) -> str:
+def _between_rounds(campaign: Campaign, annotator: Annotator, block: NewestBlock, happened: LastResult) -> str:
     if campaign.quota is not None and judgments_given(campaign=campaign, annotator=annotator) >= campaign.quota:
         return "quota"
     if happened.found_nothing:
@@ -243,7 +243,9 @@ def _left_out(state: str) -> dict[str, str]:
     return {"state": state, "message": why, "hint": hint}
 
 
-def _item(campaign: Campaign, annotator: Annotator, aspect: Aspect, block: Block, current: Item) -> dict[str, Any]:
+def _item(
+    campaign: Campaign, annotator: Annotator, aspect: Aspect, block: NewestBlock, current: Item
+) -> dict[str, Any]:
     row, size = current.assignment, len(block.items)
     onboarding = onboarding_of(campaign)
     closed = size - len(block.open)
@@ -307,7 +309,7 @@ def _seconds_left(current: Item) -> int:
     return max(0, math.ceil((until - timezone.now()).total_seconds())) if until else 0
 
 
-def _round(block: Block, aspect: Aspect, url: str) -> dict[str, Any]:
+def _round(block: NewestBlock, aspect: Aspect, url: str) -> dict[str, Any]:
     """Return the block for its last page: every answer, with a link if it can be changed."""
     return {
         "rows": [
@@ -333,7 +335,7 @@ def _answer_text(item: Item, aspect: Aspect) -> str:
     return labels.get(item.choices.get(aspect.key, ""), _("Skipped"))
 
 
-def _saved(block: Block, aspect: Aspect, url: str, answered: str) -> dict[str, Any] | None:
+def _saved(block: NewestBlock, aspect: Aspect, url: str, answered: str) -> dict[str, Any] | None:
     """Return the last answer while it can be undone."""
     item = block.find(answered) if answered else None
     if item is None or not item.changeable:
@@ -341,7 +343,7 @@ def _saved(block: Block, aspect: Aspect, url: str, answered: str) -> dict[str, A
     return {"said": _answer_text(item, aspect), "url": f"{url}?item={answered}", "for_s": UNDO_S}
 
 
-def _back_url(block: Block, current: Item | None, url: str) -> str:
+def _back_url(block: NewestBlock, current: Item | None, url: str) -> str:
     before = block.before(current.number if current else len(block.items) + 1)
     return f"{url}?item={before.assignment.public_id}" if before else ""
 

@@ -50,7 +50,7 @@ class FoundForm(forms.Form):
     )
 
 
-class InviteForm(forms.Form):
+class MemberInviteForm(forms.Form):
     email = forms.EmailField(
         label=gettext_lazy("E-mail"), max_length=254, widget=forms.EmailInput({"autocomplete": "off"})
     )
@@ -95,11 +95,11 @@ def organisations(request: HttpRequest) -> HttpResponse:
 def organisation(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the members of an organisation, and to its owners the invitations. POST invites a person."""
     user = cast("User", request.user)
-    form, link = InviteForm(request.POST if request.method == "POST" else None), ""
+    form, link = MemberInviteForm(request.POST if request.method == "POST" else None), ""
     if request.method == "POST" and form.is_valid():
         try:
             link = invitation_link(member_invite_by_mail(slug=slug, by=user, **form.cleaned_data))
-            form = InviteForm()
+            form = MemberInviteForm()
         except InvalidInput as refused:
             _refuse(form, refused)
     found, role = organisation_get(slug=slug, by=user)

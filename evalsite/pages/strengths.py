@@ -122,7 +122,7 @@ def _finding(shown: Sequence[InCategory]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class ReplyExample:
     """A prompt, the chatbot's reply, and its votes."""
 
     key: str
@@ -134,7 +134,7 @@ class Example:
     lost: int
 
 
-def examples_of(version: int, counts: Mapping[int, Votes], links: Links) -> list[Example]:
+def examples_of(version: int, counts: Mapping[int, Votes], links: Links) -> list[ReplyExample]:
     """Return a few judged replies: with the most wins, with the most losses, and with the most judgments."""
     replies = Reply.objects.shown().filter(version=version, prompt__in=counts, prompt__corrected_by__isnull=True)
     shown = replies.exclude(prompt__turns=None)
@@ -146,7 +146,7 @@ def examples_of(version: int, counts: Mapping[int, Votes], links: Links) -> list
     texts = dict(shown.filter(prompt__in=picked[:EXAMPLES]).values_list("prompt", "text"))
     named = Prompt.objects.in_bulk(picked)
     return [
-        Example(
+        ReplyExample(
             named[one].key,
             Links(links.key).to("board_prompt", named[one].public_id),
             named[one].turns or [],

@@ -154,7 +154,7 @@ def fit_full(
     check_size(len(layout.given) + (len(cells.slot) if form == "vote" else 0))
     compiled = compiled_model(made, priors, cells, layout)
     told(1, _STAGES)
-    drawn, divergences = _drawn(compiled, draws, tune, chains, cores, seed)
+    drawn, divergences = draw_samples(compiled, draws, tune, chains, cores, seed)
     told(2, _STAGES)
     drawn = _read(drawn, layout, made)
     group = groups_of(len(table.chatbots), made.comparisons.low, made.comparisons.high)
@@ -236,10 +236,32 @@ def _check_run(draws: int, tune: int, chains: int, cores: int | None, seed: int)
 # --- drawing, and what is read off the draws ---
 
 
-def _drawn(
+def draw_samples(
     compiled: Any, draws: int, tune: int, chains: int, cores: int | None, seed: int
 ) -> tuple[dict[str, FloatArray], int]:
-    """name -> (chains, draws, ...), and the number of divergences. The one place that knows the sampler's interface."""
+    """Draw from a compiled model. Only this function knows the sampler's interface.
+
+    Parameters
+    ----------
+    compiled
+        Model as nutpie compiles it.
+    draws, tune
+        Number of draws that are kept, and of those that adapt the sampler before, per chain.
+    chains, cores
+        Number of chains, and of those that run at once (None: as many as there are processors).
+    seed
+        Seed of the random numbers.
+
+    Returns
+    -------
+    dict of str to ndarray of shape (chains, draws, ...), int
+        Draws of each variable, and the number of divergent transitions.
+
+    Raises
+    ------
+    DidNotConverge
+        If the sampler stops.
+    """
     nutpie = load_libraries()[2]
     try:
         trace = nutpie.sample(

@@ -20,7 +20,7 @@ import numpy as np
 from irt_engine import Posterior, WarmStart, fit, fit_with_warm_start
 from irt_engine.fitting.design import design
 from irt_engine.full.pymc_model import compiled_model, load_libraries, parameter_layout, sampled_cells
-from irt_engine.full.sampling import _drawn
+from irt_engine.full.sampling import draw_samples
 from tests.benchmarks.problems import Problem, board_size, campaign_size, paper_size
 
 REFERENCE = Path(__file__).parent / "reference" / "full_bayes.json"
@@ -163,8 +163,8 @@ def plain(problem: Problem) -> Any:
 
 def sampler(compiled: Any) -> Callable[[], float]:
     """Warmed; a call returns the seconds of sampling alone."""
-    _drawn(compiled, draws=5, tune=5, chains=2, cores=2, seed=0)
-    return lambda: timed(lambda: _drawn(compiled, draws=500, tune=500, chains=2, cores=2, seed=1))
+    draw_samples(compiled, draws=5, tune=5, chains=2, cores=2, seed=0)
+    return lambda: timed(lambda: draw_samples(compiled, draws=500, tune=500, chains=2, cores=2, seed=1))
 
 
 def timed(work: Callable[[], object]) -> float:

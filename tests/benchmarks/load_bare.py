@@ -14,7 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from evalsite.api.authentication import AnnotatorTokenAuthentication, Caller
+from evalsite.api.authentication import AnnotatorCaller, AnnotatorTokenAuthentication
 from evalsite.core.db import write_transaction
 from evalsite.core.models import IdempotencyKey
 from evalsite.judgments.models import AnnotatorToken
@@ -30,10 +30,10 @@ class Kept(serializers.Serializer[Any]):
 
 
 class PlainToken(AnnotatorTokenAuthentication):
-    def find(self, sha256: str) -> tuple[Caller, AnnotatorToken] | None:
+    def find(self, sha256: str) -> tuple[AnnotatorCaller, AnnotatorToken] | None:
         tokens = AnnotatorToken.objects.select_related("annotator")
         token = tokens.filter(sha256=sha256, expires_at__gt=timezone.now()).first()
-        return (Caller(token.annotator), token) if token else None
+        return (AnnotatorCaller(token.annotator), token) if token else None
 
 
 class BareView(APIView):
@@ -42,7 +42,7 @@ class BareView(APIView):
     def post(self, request: Request) -> Response:
         given = Kept(data=request.data)
         given.is_valid(raise_exception=True)
-        who = str(cast("Caller", request.user).annotator.public_id)
+        who = str(cast("AnnotatorCaller", request.user).annotator.public_id)
         with write_transaction():
             row, created = IdempotencyKey.objects.get_or_create(
                 principal=f"bare:{who}", key=given.validated_data["key"], defaults={"sha256": "", "body": "{}"}

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from evalsite.demo.annotators import panel
-from evalsite.demo.client import Drive, Event, Habits, Patience, Receipt, run_panel
+from evalsite.demo.client import ClientEvent, Drive, Habits, Patience, Receipt, run_panel
 from evalsite.demo.services import SLUG
 from evalsite.demo.truth import SimulatedTruth, load_prompts
 
@@ -26,7 +26,7 @@ class Ledger:
     troubles: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def note(self, event: Event) -> None:
+    def note(self, event: ClientEvent) -> None:
         with self._lock:
             self.counts[event.what] += 1
             if event.what in {"retried", "lost"}:

@@ -18,7 +18,7 @@ from evalsite.api.responses.assignments import BlockSerializer, block_of
 from evalsite.boards.selectors import board_state_get, snapshot_current
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.plans import PlanOptions
-from evalsite.demo.annotators import Kind, SimulatedAnnotator
+from evalsite.demo.annotators import AnnotatorKind, SimulatedAnnotator
 from evalsite.demo.services import DESIGN, demonstration_load
 from evalsite.demo.truth import QUALITY, SimulatedTruth, load_prompts
 from evalsite.judgments.leases import assignment_skip, assignments_expire
@@ -29,7 +29,7 @@ from evalsite.judgments.services import RecordedJudgment, annotator_enrol, judgm
 from tests.evalsite.cast import assignment_claim, run_jobs
 
 RATE = Decimal("0.05")
-CROWD = [Kind.CARELESS] * 5 + [Kind.ADVERSARIAL] * 2 + [Kind.CAREFUL] * 43
+CROWD = [AnnotatorKind.CARELESS] * 5 + [AnnotatorKind.ADVERSARIAL] * 2 + [AnnotatorKind.CAREFUL] * 43
 SEED = 3
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 
@@ -161,8 +161,8 @@ def test_it_ends_by_its_rule_with_the_right_ranking_without_the_bad_and_everybod
     assert [row["name"].lower() for row in snapshot.rows] == sorted(QUALITY, key=lambda bot: -QUALITY[bot])
 
     out = Counter(people[annotator].kind for annotator in people if is_out(campaign, annotator))
-    assert (out[Kind.ADVERSARIAL], out[Kind.CARELESS]) == (2, 5)
-    assert out[Kind.CAREFUL] <= 2, "of forty-three, screened after each refit"
+    assert (out[AnnotatorKind.ADVERSARIAL], out[AnnotatorKind.CARELESS]) == (2, 5)
+    assert out[AnnotatorKind.CAREFUL] <= 2, "of forty-three, screened after each refit"
     assert all(fact.reason and fact.evidence for fact in Exclusion.objects.all())
 
     did = sum((diary.did for diary in diaries.values()), Counter[str]())

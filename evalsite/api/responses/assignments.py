@@ -37,7 +37,7 @@ class ShownAssignment:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class ShownBlock:
     """A block of a campaign. state: of the campaign, or of all that were joined where no campaign has a block."""
 
     state: str
@@ -46,17 +46,17 @@ class Block:
     wait: Wait | None = None
 
 
-def block_of(rows: Sequence[Assignment], campaign: Campaign, wait: Wait | None = None) -> Block:
+def block_of(rows: Sequence[Assignment], campaign: Campaign, wait: Wait | None = None) -> ShownBlock:
     """Return the block of these assignments, all of the campaign."""
     aspects = aspects_of(campaign.pk) if rows else []
     shown = contents_of(rows)
-    return Block(campaign.state, campaign, [ShownAssignment(row, shown[row.pk], aspects) for row in rows], wait)
+    return ShownBlock(campaign.state, campaign, [ShownAssignment(row, shown[row.pk], aspects) for row in rows], wait)
 
 
-def block_of_work(found: OfferedBlock) -> Block:
+def block_of_work(found: OfferedBlock) -> ShownBlock:
     """Return the block that was found among all campaigns of an annotator."""
     if found.campaign is None:
-        return Block(found.state, wait=found.wait)
+        return ShownBlock(found.state, wait=found.wait)
     return block_of(found.block, found.campaign)
 
 
@@ -116,13 +116,13 @@ class CampaignStatusSerializer(ResponseSerializer):
     )
     hint = s.CharField(allow_blank=True, help_text="what to do about an empty block")
 
-    def get_retry_after_s(self, row: Block) -> float:
+    def get_retry_after_s(self, row: ShownBlock) -> float:
         return POLL_S
 
-    def get_reason(self, row: Block) -> str | None:
+    def get_reason(self, row: ShownBlock) -> str | None:
         return row.wait.value if row.wait else None
 
-    def get_hint(self, row: Block) -> str:
+    def get_hint(self, row: ShownBlock) -> str:
         return row.wait.hint if row.wait else ""
 
 
@@ -134,10 +134,10 @@ class CampaignReferenceSerializer(ResponseSerializer):
     )
     slug = s.CharField(allow_null=True)
 
-    def get_id(self, row: Block) -> uuid.UUID | None:
+    def get_id(self, row: ShownBlock) -> uuid.UUID | None:
         return row.campaign.public_id if row.campaign else None
 
-    def get_slug(self, row: Block) -> str | None:
+    def get_slug(self, row: ShownBlock) -> str | None:
         return row.campaign.slug if row.campaign else None
 
 

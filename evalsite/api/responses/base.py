@@ -12,7 +12,7 @@ from rest_framework import serializers as s
 Function = Callable[[Any], Any]
 
 
-class Plan(NamedTuple):
+class RenderingPlan(NamedTuple):
     """How a serializer renders a row: all attributes by one call, then what takes a function of its own.
 
     computed: functions of the row. forms: functions of a value that is not None.
@@ -59,13 +59,13 @@ class ResponseSerializer(s.Serializer[Any]):
         return shown
 
     @cached_property
-    def _plan(self) -> Plan:
+    def _plan(self) -> RenderingPlan:
         fields = self._declared_fields
         computed = {name: function for name, field in fields.items() if (function := self._computed(name, field))}
         # A computed field has its place in the answer before it has its value.
         sources = ["__class__" if name in computed else field.source or name for name, field in fields.items()]
         forms = {name: form for name, field in fields.items() if (form := self._form(field))}
-        return Plan(tuple(fields), _tuple_getter(sources), tuple(computed.items()), tuple(forms.items()))
+        return RenderingPlan(tuple(fields), _tuple_getter(sources), tuple(computed.items()), tuple(forms.items()))
 
     def _computed(self, name: str, field: Any) -> Function | None:
         """Return what computes the field from the row: its method, unless every serializer of the framework has it."""

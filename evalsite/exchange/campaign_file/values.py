@@ -17,7 +17,7 @@ from evalsite.core.row_files import LONGEST_CELL, unstorable
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Kind:
+class ValueType:
     """A type: pydantic's check of a value, and a message in place of pydantic's own."""
 
     schema: CoreSchema
@@ -29,27 +29,27 @@ class Kind:
         )
 
 
-def whole(low: int, high: int = 2**31 - 1) -> Kind:
+def whole(low: int, high: int = 2**31 - 1) -> ValueType:
     schema = core_schema.int_schema(strict=True, ge=low, le=high)
-    return Kind(schema, f"must be a whole number from {low:,} to {high:,}")
+    return ValueType(schema, f"must be a whole number from {low:,} to {high:,}")
 
 
-def number(low: float, high: float) -> Kind:
+def number(low: float, high: float) -> ValueType:
     schema = core_schema.float_schema(strict=True, ge=low, le=high, allow_inf_nan=False)
-    return Kind(schema, f"must be a number from {low:g} to {high:g}")
+    return ValueType(schema, f"must be a number from {low:g} to {high:g}")
 
 
-def one_of(choices: Sequence[str]) -> Kind:
-    return Kind(core_schema.literal_schema(list(choices)), f"must be one of: {', '.join(choices)}")
+def one_of(choices: Sequence[str]) -> ValueType:
+    return ValueType(core_schema.literal_schema(list(choices)), f"must be one of: {', '.join(choices)}")
 
 
-FORMAT = Kind(core_schema.literal_schema([1]), "must be 1: the format of this file")
-SWITCH = Kind(core_schema.bool_schema(strict=True), "must be true or false")
-AMOUNT = Kind(
+FORMAT = ValueType(core_schema.literal_schema([1]), "must be 1: the format of this file")
+SWITCH = ValueType(core_schema.bool_schema(strict=True), "must be true or false")
+AMOUNT = ValueType(
     core_schema.str_schema(strict=True, pattern=r"^[0-9]{1,4}(\.[0-9]{1,4})?$"),
     'must be an amount in quotes, like "0.10"',
 )
-MOMENT = Kind(
+MOMENT = ValueType(
     core_schema.datetime_schema(strict=True, tz_constraint="aware"),
     "must be a moment with its time zone, like 2026-12-24T18:00:00Z",
 )

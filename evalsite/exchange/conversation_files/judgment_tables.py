@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TypeVar
 
-from evalsite.exchange.conversation_files.problems import ConversationFileError, Problem, RowProblem
+from evalsite.exchange.conversation_files.problems import ConversationFileError, ConversationProblem, RowProblem
 from evalsite.exchange.conversation_files.values import (
     RatingScale,
     identifier,
@@ -137,7 +137,7 @@ def _read(
     apart: dict[str, int] = {}
     chatbots = {one.chatbot for one in conversations.values()}
     found: list[Found] = []
-    problems: list[Problem] = []
+    problems: list[ConversationProblem] = []
     for row, record in _records(path, progress, problems):
         try:
             if row == 1:
@@ -154,7 +154,9 @@ def _read(
     return tuple(found), tuple(_warnings(path, apart, chatbots))
 
 
-def _records(path: Path, progress: Progress | None, problems: list[Problem]) -> Iterator[tuple[int, Record]]:
+def _records(
+    path: Path, progress: Progress | None, problems: list[ConversationProblem]
+) -> Iterator[tuple[int, Record]]:
     records: Records | None = None
     try:
         with open_source(path, progress=progress) as source:
@@ -163,7 +165,7 @@ def _records(path: Path, progress: Progress | None, problems: list[Problem]) -> 
                 yield record.row, record
     except FormatError as problem:
         hint = "" if problem.code == "empty_file" else problem.hint
-        problems.append(Problem(records.row if records else None, "", problem.message, hint))
+        problems.append(ConversationProblem(records.row if records else None, "", problem.message, hint))
 
 
 def _refuse_missing_columns(record: Record, required: tuple[str, ...]) -> None:

@@ -12,7 +12,7 @@ _MOST_SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class ConversationProblem:
     """What is wrong in one row.
 
     `row` counts data rows from 1; it is None for a problem of the whole file. `field` may be "".
@@ -36,8 +36,8 @@ class RowProblem(Exception):
         super().__init__(message)
         self.field, self.message, self.hint = field, message, hint
 
-    def in_row(self, row: int | None) -> Problem:
-        return Problem(row, self.field, self.message, self.hint)
+    def in_row(self, row: int | None) -> ConversationProblem:
+        return ConversationProblem(row, self.field, self.message, self.hint)
 
 
 class ConversationFileError(InvalidInput):
@@ -45,7 +45,7 @@ class ConversationFileError(InvalidInput):
 
     code = "bad_conversations"
 
-    def __init__(self, path: Path, problems: Iterable[Problem]) -> None:
+    def __init__(self, path: Path, problems: Iterable[ConversationProblem]) -> None:
         self.path = path
         self.problems = tuple(problems)
         more = len(self.problems) - _MOST_SHOWN

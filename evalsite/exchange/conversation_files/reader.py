@@ -13,7 +13,7 @@ from typing import NoReturn
 
 from evalsite.exchange.conversation_files.conversation_row import conversation_of
 from evalsite.exchange.conversation_files.layouts import Row, native_rows
-from evalsite.exchange.conversation_files.problems import ConversationFileError, Problem, RowProblem
+from evalsite.exchange.conversation_files.problems import ConversationFileError, ConversationProblem, RowProblem
 from evalsite.exchange.conversation_files.values import RatingScale
 from evalsite.exchange.errors import FormatError, quoted
 from evalsite.exchange.file_opening import BUFFER, OpenedFile, Progress, open_source
@@ -57,9 +57,11 @@ def read_conversations(
                 reading.take(row, line)
     except FormatError as problem:
         hint = "Give JSON lines with one conversation each." if problem.code == "empty_file" else problem.hint
-        reading.problems.append(Problem(None, "", problem.message, hint))
+        reading.problems.append(ConversationProblem(None, "", problem.message, hint))
     if not reading.problems and not reading.found:
-        reading.problems.append(Problem(None, "", "has no conversations", "Give one conversation in each line."))
+        reading.problems.append(
+            ConversationProblem(None, "", "has no conversations", "Give one conversation in each line.")
+        )
     if reading.problems:
         raise ConversationFileError(path, reading.problems)
     return ConversationFile(path, tuple(one for _, one in reading.found.values()), reading.repeats)
@@ -70,7 +72,7 @@ class _Reading:
 
     def __init__(self, scale: RatingScale) -> None:
         self.found: dict[str, tuple[int, Conversation]] = {}
-        self.problems: list[Problem] = []
+        self.problems: list[ConversationProblem] = []
         self.repeats = 0
         self._scale = scale
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evalsite.boards.chart_data import Pair
-from evalsite.boards.events import Event, events_of, newest_event
+from evalsite.boards.events import BoardEvent, events_of, newest_event
 from evalsite.boards.rows import BoardRow
 from evalsite.boards.selectors import BoardState, ChartData, Moment, chart_data_get, history
 from evalsite.core.row_files import csv_text
@@ -64,7 +64,7 @@ class FigureInput:
     record: ChartData
     moments: list[Moment]
     start: int = 0
-    events: Sequence[Event] = ()
+    events: Sequence[BoardEvent] = ()
 
     @property
     def collecting(self) -> bool:

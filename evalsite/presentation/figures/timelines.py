@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from evalsite.boards.events import Event
+from evalsite.boards.events import BoardEvent
 from evalsite.boards.rows import BoardRow
 from evalsite.boards.selectors import Moment
 from evalsite.presentation.chart_geometry import ChartFrame, frame_for
@@ -86,7 +86,7 @@ def over_time(given: FigureInput) -> Figure:
 
 
 def panels(
-    rows: Sequence[BoardRow], moments: Sequence[Moment], events: Sequence[Event] = (), *, left_out: int = 0
+    rows: Sequence[BoardRow], moments: Sequence[Moment], events: Sequence[BoardEvent] = (), *, left_out: int = 0
 ) -> Panels:
     """Return one panel per row on a common scale.
 
@@ -111,7 +111,7 @@ def panels(
     return Panels(frame, drawn, max(0, left_out), moments[0].judgments, moments[-1].judgments, marks)
 
 
-def _event_text(event: Event) -> str:
+def _event_text(event: BoardEvent) -> str:
     """Return the event in a few words."""
     n, names = {"n": event.count}, {"names": ", ".join(event.names)}
     words = {

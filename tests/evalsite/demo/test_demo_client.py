@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from evalsite.demo.annotators import Kind, SimulatedAnnotator, panel
+from evalsite.demo.annotators import AnnotatorKind, SimulatedAnnotator, panel
 from evalsite.demo.bots import BOTS
-from evalsite.demo.client import Drive, Event, Habits, Patience, run_annotator, run_panel
+from evalsite.demo.client import ClientEvent, Drive, Habits, Patience, run_annotator, run_panel
 from evalsite.demo.management.commands import simulate_annotators
 from evalsite.demo.truth import SimulatedTruth, load_prompts
 from tests.processes import free_port
@@ -161,7 +161,7 @@ class Stage:
     campaign: Campaign
     drive: Drive
     stop: threading.Event = field(default_factory=threading.Event)
-    events: list[Event] = field(default_factory=list)
+    events: list[ClientEvent] = field(default_factory=list)
 
     def run(self, count: int = 1) -> list[str]:
         summary = run_panel(panel(count, 1, TRUTH), self.drive, stop=self.stop, report=self.events.append)
@@ -290,12 +290,12 @@ def test_a_server_that_stays_away_is_given_up(stage: Stage) -> None:
 def test_it_waits_while_there_is_nothing_to_do_and_ends_when_it_is_asked_to(stage: Stage) -> None:
     stage.campaign.forever = True
 
-    def stop_after_a_while(event: Event) -> None:
+    def stop_after_a_while(event: ClientEvent) -> None:
         stage.events.append(event)
         if stage.campaign.idle_claims >= 3:
             stage.stop.set()
 
-    annotator = SimulatedAnnotator("bob", Kind.CAREFUL, TRUTH)
+    annotator = SimulatedAnnotator("bob", AnnotatorKind.CAREFUL, TRUTH)
     tally = run_annotator(annotator, stage.drive, stop=stage.stop, report=stop_after_a_while)
     assert tally.ended == "asked to stop"
     assert tally.judgments == 12
@@ -305,7 +305,7 @@ def test_it_waits_while_there_is_nothing_to_do_and_ends_when_it_is_asked_to(stag
 def test_a_fault_in_the_watcher_stops_everybody_and_is_not_hidden(stage: Stage) -> None:
     stage.campaign.forever = True
 
-    def broken(event: Event) -> None:
+    def broken(event: ClientEvent) -> None:
         if event.what == "judged":
             raise RuntimeError("the screen is gone")
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsite.demo.annotators import PANEL_OF_TWELVE, Kind, SimulatedAnnotator, offered, panel
+from evalsite.demo.annotators import PANEL_OF_TWELVE, AnnotatorKind, SimulatedAnnotator, offered, panel
 from evalsite.demo.bots import BOTS
 from evalsite.demo.truth import SimulatedTruth, VerdictOdds, load_prompts
 
@@ -36,23 +36,23 @@ def assignment(
     }
 
 
-def member(kind: Kind) -> SimulatedAnnotator:
+def member(kind: AnnotatorKind) -> SimulatedAnnotator:
     return SimulatedAnnotator("bob", kind, TRUTH)
 
 
-def odds_of(kind: Kind, task: dict[str, Any]) -> VerdictOdds:
+def odds_of(kind: AnnotatorKind, task: dict[str, Any]) -> VerdictOdds:
     odds = member(kind).odds(task)
     assert odds is not None
     return odds
 
 
-def frequencies(kind: Kind, task: dict[str, Any]) -> Counter[str]:
+def frequencies(kind: AnnotatorKind, task: dict[str, Any]) -> Counter[str]:
     rng = random.Random(7)
     return Counter(member(kind).judge(task, rng) for _ in range(DRAWS))
 
 
-@pytest.mark.parametrize("kind", [kind for kind in Kind if kind is not Kind.CARELESS])
-def test_verdicts_come_as_often_as_the_model_says(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", [kind for kind in AnnotatorKind if kind is not AnnotatorKind.CARELESS])
+def test_verdicts_come_as_often_as_the_model_says(kind: AnnotatorKind) -> None:
     task = assignment("mirror", "shrug")
     seen = frequencies(kind, task)
     for choice, probability in odds_of(kind, task).by_choice().items():
@@ -63,42 +63,42 @@ def test_verdicts_come_as_often_as_the_model_says(kind: Kind) -> None:
 def test_the_adversary_is_the_mirror_of_the_careful_one() -> None:
     for prompt in range(len(PROMPTS)):
         task = assignment("almanac", "babbler", prompt=prompt)
-        assert odds_of(Kind.ADVERSARIAL, task) == odds_of(Kind.CAREFUL, task).mirrored()
+        assert odds_of(AnnotatorKind.ADVERSARIAL, task) == odds_of(AnnotatorKind.CAREFUL, task).mirrored()
     task = assignment("concierge", "babbler")
-    assert frequencies(Kind.CAREFUL, task)["A"] > 0.8 * DRAWS
-    assert frequencies(Kind.ADVERSARIAL, task)["B"] > 0.8 * DRAWS
+    assert frequencies(AnnotatorKind.CAREFUL, task)["A"] > 0.8 * DRAWS
+    assert frequencies(AnnotatorKind.ADVERSARIAL, task)["B"] > 0.8 * DRAWS
 
 
 def test_the_noisy_one_is_less_sure_than_the_careful_one() -> None:
     task = assignment("concierge", "babbler")
-    assert odds_of(Kind.NOISY, task).a < odds_of(Kind.CAREFUL, task).a
+    assert odds_of(AnnotatorKind.NOISY, task).a < odds_of(AnnotatorKind.CAREFUL, task).a
 
 
 @pytest.mark.parametrize("a_first", [True, False])
 def test_the_side_preferring_one_likes_the_first_whatever_its_label(a_first: bool) -> None:
     task = assignment("mirror", "diplomat", a_first=a_first)
-    careful, leaning = odds_of(Kind.CAREFUL, task), odds_of(Kind.SIDE_PREFERRING, task)
+    careful, leaning = odds_of(AnnotatorKind.CAREFUL, task), odds_of(AnnotatorKind.SIDE_PREFERRING, task)
     assert (leaning.a > careful.a) is a_first
 
 
 def test_the_careless_one_picks_any_choice() -> None:
-    seen = frequencies(Kind.CARELESS, assignment("concierge", "babbler"))
+    seen = frequencies(AnnotatorKind.CARELESS, assignment("concierge", "babbler"))
     assert all(abs(seen[choice] - DRAWS / 4) < 4 * (DRAWS * 3 / 16) ** 0.5 for choice in ALL)
 
 
 def test_an_unknown_text_is_guessed_by_chance() -> None:
     task = assignment("concierge", "babbler")
     task["candidates"][0]["text"] = "Something a visitor's own chatbot says."
-    assert not member(Kind.CAREFUL).recognises(task)
-    assert set(frequencies(Kind.CAREFUL, task)) == set(ALL)
+    assert not member(AnnotatorKind.CAREFUL).recognises(task)
+    assert set(frequencies(AnnotatorKind.CAREFUL, task)) == set(ALL)
 
 
 @given(
-    st.sampled_from(sorted(Kind)),
+    st.sampled_from(sorted(AnnotatorKind)),
     st.lists(st.sampled_from(ALL), unique=True).map(lambda extra: sorted({"A", "B", *extra})),
     st.integers(0, 10**6),
 )
-def test_only_choices_on_offer_are_taken(kind: Kind, choices: list[str], seed: int) -> None:
+def test_only_choices_on_offer_are_taken(kind: AnnotatorKind, choices: list[str], seed: int) -> None:
     task = assignment("parrot", "babbler", choices=choices)
     assert member(kind).judge(task, random.Random(seed)) in choices
 
@@ -113,14 +113,16 @@ def test_what_is_not_on_offer_is_given_to_the_rest(choices: Sequence[str]) -> No
 def test_every_question_gets_an_answer() -> None:
     task = assignment("almanac", "mirror")
     task["aspects"].append({**task["aspects"][0], "key": "warmth", "choices": ["A", "B"]})
-    answers = member(Kind.CAREFUL).answers(task, random.Random(1))
+    answers = member(AnnotatorKind.CAREFUL).answers(task, random.Random(1))
     assert [answer["aspect"] for answer in answers] == ["overall", "warmth"]
     assert answers[1]["choice"] in {"A", "B"}
 
 
 def test_the_same_generator_gives_the_same_verdicts() -> None:
     task = assignment("mirror", "diplomat")
-    first, second = ([member(Kind.NOISY).judge(task, rng) for _ in range(50)] for rng in map(random.Random, (3, 3)))
+    first, second = (
+        [member(AnnotatorKind.NOISY).judge(task, rng) for _ in range(50)] for rng in map(random.Random, (3, 3))
+    )
     assert first == second
 
 

@@ -14,7 +14,7 @@ from evalsite.endpoints.checking import endpoint_test
 from evalsite.endpoints.collecting import collection_start
 from evalsite.endpoints.failures import ErrorClass
 from evalsite.endpoints.models import Call, Endpoint
-from evalsite.endpoints.money import Budget, limits_spending
+from evalsite.endpoints.money import MoneyLeft, limits_spending
 from evalsite.endpoints.recording import CallResult, calls_record
 from evalsite.endpoints.selectors import collection_progress, daily_costs, endpoint_cost
 from evalsite.endpoints.services import endpoint_register, endpoint_update
@@ -87,7 +87,7 @@ def test_limit_of_another_app_counts_too(capped: Endpoint, monkeypatch: pytest.M
     from evalsite.endpoints import money
 
     monkeypatch.setattr(money, "_further", [])
-    limits_spending(lambda endpoint: [Budget("campaign", CALL)])
+    limits_spending(lambda endpoint: [MoneyLeft("campaign", CALL)])
     assert len(claim(capped)) == 1
 
 

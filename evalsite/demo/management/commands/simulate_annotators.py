@@ -15,7 +15,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from evalsite.core.supervisor import follow_parent
 from evalsite.core.terminal import shown
 from evalsite.demo.annotators import panel
-from evalsite.demo.client import PEOPLE, Drive, Event, RunSummary, run_panel
+from evalsite.demo.client import PEOPLE, ClientEvent, Drive, RunSummary, run_panel
 from evalsite.demo.services import SEED, SLUG
 from evalsite.demo.truth import SimulatedTruth, load_prompts
 
@@ -85,7 +85,7 @@ class Command(BaseCommand):
                     reported = True
                 stop.wait(0.25)
 
-    def _report(self, event: Event) -> None:
+    def _report(self, event: ClientEvent) -> None:
         if event.what == "ended" and event.detail.startswith(GAVE_UP):
             self.stderr.write(shown(f"{event.annotator} {event.detail}"))
         elif event.what == "waiting":

@@ -13,7 +13,7 @@ from evalsite.exchange.errors import VoteFileError
 from evalsite.exchange.management.commands.rank import condition, merge_turns_argument
 from evalsite.exchange.presenters import replay_as_json
 from evalsite.exchange.progress import Bar
-from evalsite.exchange.replays import Replay, Run, replay_simulated, replay_votes
+from evalsite.exchange.replays import Replay, ReplaySettings, replay_simulated, replay_votes
 from evalsite.exchange.text_tables import replay_as_table
 from evalsite.exchange.vote_file import read_votes
 from irt_engine.errors import DidNotConverge, EngineError
@@ -81,7 +81,7 @@ class Command(BaseCommand):
         self.stdout.write(replay_as_json(found) if options["json"] else replay_as_table(found))
 
     def _replay(self, options: dict[str, Any]) -> Replay:
-        run = Run(options["policy"], options["budget"], options["every"], options["seed"], options["tiers"])
+        run = ReplaySettings(options["policy"], options["budget"], options["every"], options["seed"], options["tiers"])
         if options["simulate"]:
             chatbots, prompts = options["simulate"]
             if options["where"]:
