@@ -232,6 +232,17 @@ AUTH_PASSWORD_VALIDATORS = [
 ]
 # Who may make an account: everybody, people with an invitation to an organisation, or nobody (but staff, for others).
 SIGN_UP = env.choice("TOUCHSTONE_SIGN_UP", among=("open", "invitation", "closed"), default="open")
+# Single sign-on by OpenID Connect, where an issuer is named. The names with RP and OP are those of mozilla-django-oidc.
+OIDC_ISSUER = env.issuer("TOUCHSTONE_OIDC_ISSUER")
+OIDC_RP_CLIENT_ID = env.needed("TOUCHSTONE_OIDC_CLIENT_ID", by="TOUCHSTONE_OIDC_ISSUER") if OIDC_ISSUER else ""
+OIDC_RP_CLIENT_SECRET = env.needed("TOUCHSTONE_OIDC_CLIENT_SECRET", by="TOUCHSTONE_OIDC_ISSUER") if OIDC_ISSUER else ""
+OIDC_NAME = env.text("TOUCHSTONE_OIDC_NAME")  # of the provider, on the button
+OIDC_SIGN_UP = env.flag("TOUCHSTONE_OIDC_SIGN_UP", default=True)
+OIDC_RP_SCOPES = "openid email profile"
+OIDC_RP_SIGN_ALGO = "RS256"
+OIDC_USE_PKCE = True
+OIDC_TIMEOUT = 10
+OIDC_AUTHENTICATION_CALLBACK_URL = "single_sign_on_return"
 ADMIN_EMAIL = env.text("TOUCHSTONE_ADMIN_EMAIL")  # gets the setup link, on request, while there is no administrator
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "me"

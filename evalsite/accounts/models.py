@@ -200,6 +200,25 @@ class MemberInvitation(PublicModel):
         return f"invitation of a {self.role} to {self.organisation}"
 
 
+class SingleSignOnIdentity(models.Model):
+    """A person's identity at the provider of single sign-on: its issuer and the person's identifier there."""
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="single_sign_on_identities")
+    issuer = models.URLField(max_length=500)
+    subject = models.CharField(max_length=255)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        verbose_name_plural = "single sign-on identities"
+        constraints = [
+            models.UniqueConstraint(fields=["issuer", "subject"], name="single_sign_on_identity_once"),
+            models.CheckConstraint(condition=~Q(subject=""), name="single_sign_on_identity_has_subject"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user} at {self.issuer}"
+
+
 class OwnedQuerySet(models.QuerySet[Any]):
     """Queryset of objects that belong to an organisation. Every query starts with a filter by owner."""
 

@@ -14,7 +14,7 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from evalsite.accounts.models import ApiToken, MemberInvitation, Membership, Organisation, User
+from evalsite.accounts.models import ApiToken, MemberInvitation, Membership, Organisation, SingleSignOnIdentity, User
 from evalsite.core.audit import audit_record
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput, NotAllowed, NotFound
@@ -59,17 +59,11 @@ def user_language_set(*, user: User, language: str) -> None:
 
 def user_erase(*, user: User) -> None:
     """Close an account and remove the person's data. Raises Conflict while an organisation has no other owner."""
-    owned = Membership.objects.filter(user=user, role=Membership.Role.OWNER, organisation__personal_of=None)
-    for membership in owned.select_related("organisation"):
-        others = membership.organisation.memberships.filter(role=Membership.Role.OWNER).exclude(user=user)
-        if not others.exists():
-            raise Conflict(
-                _("You are the only owner of %(name)s.") % {"name": repr(membership.organisation.name)},
-                hint=_("Make somebody else its owner."),
-            )
     gone = f"erased-{user.public_id.hex[:12]}"
     with write_transaction():
+        _other_owners_check(user)
         ApiToken.objects.filter(user=user).delete()
+        SingleSignOnIdentity.objects.filter(user=user).delete()
         Membership.objects.filter(user=user, organisation__personal_of=None).delete()
         MemberInvitation.objects.filter(email__iexact=user.email).exclude(email="").delete()
         _names_replace(user, gone)
@@ -77,6 +71,18 @@ def user_erase(*, user: User) -> None:
         user.is_active = user.is_staff = user.is_superuser = False
         user.set_unusable_password()
         user.save()
+
+
+def _other_owners_check(user: User) -> None:
+    """Raise Conflict if an organisation would have no owner left. Locks its row until the transaction ends."""
+    owned = Membership.objects.filter(user=user, role=Membership.Role.OWNER, organisation__personal_of=None)
+    ours = Organisation.objects.filter(pk__in=owned.values("organisation")).order_by("pk")
+    for organisation in ours.select_for_update(no_key=True):
+        if not organisation.memberships.filter(role=Membership.Role.OWNER).exclude(user=user).exists():
+            raise Conflict(
+                _("You are the only owner of %(name)s.") % {"name": repr(organisation.name)},
+                hint=_("Make somebody else its owner."),
+            )
 
 
 def _names_replace(user: User, gone: str) -> None:

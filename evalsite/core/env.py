@@ -101,6 +101,24 @@ def site(name: str, hosts: list[str]) -> str:
     return value
 
 
+def needed(name: str, *, by: str) -> str:
+    """Return a variable that another one needs. Raises ImproperlyConfigured if it is unset."""
+    value = text(name)
+    if not value:
+        raise ImproperlyConfigured(f"{by} is set and {name} is not: set both, or neither.")
+    return value
+
+
+def issuer(name: str) -> str:
+    """Return the address of a log-in provider; "" if unset. It begins with https, unless it is on this machine."""
+    value = text(name)
+    parts = urlsplit(value)
+    secure = parts.scheme == "https" or (parts.scheme == "http" and all_loopback([value]))
+    if value and not (secure and parts.hostname and not parts.query and not parts.fragment):
+        raise ImproperlyConfigured(f"{name}={value!r} is not an address such as https://login.example.org.")
+    return value
+
+
 def all_loopback(hosts: Sequence[str]) -> bool:
     """Return whether all of these hosts or site addresses name only this machine."""
     names = [(urlsplit(host).hostname or "") if "//" in host else host.strip("[]").lower() for host in hosts]

@@ -77,7 +77,8 @@ def sign_up(request: HttpRequest) -> HttpResponse:
                 messages.info(request, _("A mail is on its way to you. Open its link to confirm your e-mail address."))
             return mark_device(redirect("me"), user)
     words = {"title": _("Sign up"), "button": _("Sign up"), "other": "login", "other_words": _("I have an account")}
-    return render(request, "account.html", {"form": form, **words}, status=400 if form.errors else 200)
+    ways = {"single_sign_on": single_sign_on_name() if settings.OIDC_SIGN_UP else ""}
+    return render(request, "account.html", {"form": form, **words, **ways}, status=400 if form.errors else 200)
 
 
 def _check_open() -> None:
@@ -109,6 +110,11 @@ class LogInForm(AuthenticationForm):
         return cleaned
 
 
+def single_sign_on_name() -> str:
+    """Return the name of the provider of single sign-on; "" without one."""
+    return (settings.OIDC_NAME or gettext("single sign-on")) if settings.OIDC_ISSUER else ""
+
+
 def mark_device(response: HttpResponse, user: User) -> HttpResponse:
     """Mark the browser as a known device of this account."""
     response.set_cookie(
@@ -136,7 +142,8 @@ class LogIn(auth.LoginView):
 
     def get_context_data(self, **given: Any) -> dict[str, Any]:
         """Add the link to the sign-up where it is open to everybody."""
-        return super().get_context_data(**given, other="sign_up" if settings.SIGN_UP == "open" else "")
+        ways = {"other": "sign_up" if settings.SIGN_UP == "open" else "", "single_sign_on": single_sign_on_name()}
+        return super().get_context_data(**given, **ways)
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
         return mark_device(super().form_valid(form), form.get_user())

@@ -15,6 +15,7 @@ from evalsite.pages import (
     organisation_views,
     prompt_views,
     setup_views,
+    single_sign_on_views,
     token_views,
     views,
 )
@@ -65,6 +66,8 @@ urlpatterns = [
     path("me/erase/", annotator_page_views.erase, name="erase"),
     path("account/sign-up/", account_views.sign_up, name="sign_up"),
     path("account/login/", account_views.LogIn.as_view(), name="login"),
+    path("account/single-sign-on/", single_sign_on_views.single_sign_on, name="single_sign_on"),
+    path("account/single-sign-on/return/", single_sign_on_views.single_sign_on_return, name="single_sign_on_return"),
     path("account/logout/", LogoutView.as_view(next_page="home"), name="logout"),
     path("account/password/", account_views.ForgottenPassword.as_view(), name="password"),
     path("account/password/sent/", account_views.PasswordSent.as_view(), name="password_sent"),

@@ -51,7 +51,7 @@ UNUSED = {
 KINDS = {"refit", "findings", "slices", "pilot", "full_check", "mail", "inquiry"}
 QUESTIONS = {"exclusion", "forecast"}
 LATER_APPS = {"endpoints"}
-LATER_MODELS = {("accounts", "setuplink"), ("accounts", "memberinvitation")}
+LATER_MODELS = {("accounts", name) for name in ("setuplink", "memberinvitation", "singlesignonidentity")}
 RENAMED = {"boardchartdata": "record", "notificationoptout": "unwanted", "onboarding": "reception"}
 DROPPED = {"judgments": "reserve"}  # planned items that nobody was asked; the model by its app
 ON_POSTGRESQL = pytest.param("postgresql", marks=[pytest.mark.postgresql, pytest.mark.database])
