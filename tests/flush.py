@@ -1,4 +1,4 @@
-"""How PostgreSQL's tables are emptied after a test that commits."""
+"""How tables are emptied after a test that commits."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from django.db.backends.postgresql.operations import DatabaseOperations
+from django.db.backends.sqlite3.operations import DatabaseOperations as SQLiteOperations
 from django.test import TransactionTestCase
 
 
@@ -28,6 +29,25 @@ def quick_flush() -> Iterator[None]:
             ends(self)
 
     truncates: Callable[..., list[str]] = DatabaseOperations.sql_flush
+    ends: Callable[[TransactionTestCase], None] = TransactionTestCase._fixture_teardown  # type: ignore[attr-defined]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(TransactionTestCase, "_fixture_teardown", teardown)
+        yield
+
+
+@contextmanager
+def flush_with_sequences() -> Iterator[None]:
+    """Begin SQLite's ids anew after each test that commits, as a rollback does: rows of other tests have the same."""
+
+    def resets(self: SQLiteOperations, style: Any, tables: Sequence[str], **options: bool) -> list[str]:
+        return deletes(self, style, tables, **options | {"reset_sequences": True})
+
+    def teardown(self: TransactionTestCase) -> None:
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(SQLiteOperations, "sql_flush", resets)
+            ends(self)
+
+    deletes: Callable[..., list[str]] = SQLiteOperations.sql_flush
     ends: Callable[[TransactionTestCase], None] = TransactionTestCase._fixture_teardown  # type: ignore[attr-defined]
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(TransactionTestCase, "_fixture_teardown", teardown)

@@ -199,12 +199,14 @@ def django_db_keepdb() -> bool:
 def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None) -> Iterator[None]:
     """A copy of the template is the test database of this process; no other run has the same one."""
     test = settings.DATABASES["default"].setdefault("TEST", {})
-    if settings.PRODUCTION:
-        from tests.flush import quick_flush  # it needs Django's apps, and scripts without them import this module
+    # It needs Django's apps, and scripts without them import this module.
+    from tests.flush import flush_with_sequences, quick_flush
 
+    if settings.PRODUCTION:
         with copy_of_postgresql() as url, quick_flush():
             test["NAME"] = urlsplit(url).path[1:]
             yield
     else:
         shutil.copyfile(sqlite_template(), test["NAME"])
-        yield
+        with flush_with_sequences():
+            yield
