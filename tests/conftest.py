@@ -4,11 +4,12 @@ The suite runs on the embedded form (SQLite). With TEST_FORM=production it runs 
 What needs a service that this machine lacks is skipped with the reason; under CI=true that is a failure.
 """
 
+import gc
 import os
 import shutil
 import socket
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -57,6 +58,17 @@ MISSING = {
     "caddy": "" if shutil.which("caddy") and shutil.which("wget") else "no caddy or no wget here",
     "faketime": "" if libfaketime() else "no libfaketime here (Debian: faketime)",
 }
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
+    """Thousands of tests stay until the end: the garbage collector need not look at them again and again."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 # What waits for other processes begins first, so that no process of a run ends long after the others.

@@ -13,10 +13,8 @@ from typing import Any
 from zipfile import ZIP_DEFLATED
 
 import numpy as np
-import skops.io
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
-from sklearn.linear_model import LogisticRegression
 
 from evalsite.core.errors import InvalidInput
 from evalsite.scorecards.domains import DOMAINS
@@ -60,6 +58,8 @@ class TopicClassifier:
 
     def save(self, path: Path) -> None:
         """Write the model to a file of skops."""
+        import skops.io  # it loads all of scikit-learn
+
         state: dict[str, Any] = {
             "format": FORMAT,
             "features": self.features.state(),
@@ -77,6 +77,8 @@ class TopicClassifier:
     @classmethod
     def load(cls, path: Path) -> TopicClassifier:
         """Read a model. Raises InvalidInput for a file that is no model, or that holds anything but plain types."""
+        import skops.io
+
         hint = "Train the model again with manage.py topics train."
         try:
             if skops.io.get_untrusted_types(file=path):
@@ -127,6 +129,8 @@ def _fit(text: TrainingText, source: str, seed: int) -> TopicClassifier:
     examples = examples_in_context(text, seed)
     pairs = [(one.previous, one.utterance) for one in examples]
     features = TopicFeatures(_domain_words(text)).fit(pairs)
+    from sklearn.linear_model import LogisticRegression
+
     model = LogisticRegression(C=1.0, max_iter=100, tol=1e-3)
     model.fit(features.transform(pairs), [one.domain for one in examples])
     domains = tuple(str(name) for name in model.classes_)

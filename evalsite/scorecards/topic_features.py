@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, diags_array, hstack
-from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 
 from evalsite.scorecards.domains import DOMAINS
 from irt_engine.arrays import FloatArray
@@ -43,6 +42,8 @@ class TopicFeatures:
 
     def __init__(self, words: Mapping[str, Sequence[int]]) -> None:
         """Take the words of domains: for each word the numbers of its domains."""
+        from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer  # loaded where topics are named
+
         self._domain_words = {word: [int(one) for one in numbers] for word, numbers in words.items()}
         self._vectorizers = {name: TfidfVectorizer(**options) for name, options in _OPTIONS.items()}
         names = sorted(self._domain_words)

@@ -15,7 +15,7 @@ def board(url: str) -> dict:
     return answer
 
 
-def test_ctrl_c_ends_all_and_the_next_start_goes_on_to_the_rule(manage: Start) -> None:
+def test_ctrl_c_ends_all_and_the_next_start_goes_on(manage: Start) -> None:
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     words = ("demo", "--port", str(port), "--speed", "8", "--annotators", "16")
@@ -32,6 +32,19 @@ def test_ctrl_c_ends_all_and_the_next_start_goes_on_to_the_rule(manage: Start) -
     process = manage(*words)
     kept = wait_for(lambda: board(url)["judgments"], what="the second start")
     assert kept >= 10
+    wait_for(lambda: board(url)["judgments"] > kept, what="further judgments")
+    status, output = end(process)
+    assert status == 0, output
+    assert f"{url}/boards/demonstration/" in output
+    assert "Admin" in output
+    assert "Traceback" not in output
+
+
+@pytest.mark.full
+def test_demonstration_ends_by_its_rule_with_the_right_ranking(manage: Start) -> None:
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    process = manage("demo", "--port", str(port), "--speed", "8", "--annotators", "16")
     final = wait_for(lambda: (b := board(url))["state"] == "stopped" and b, what="the stopping rule")
     assert final["decision"]["stop"]
     evidence = final["decision"]["evidence"]
@@ -42,8 +55,6 @@ def test_ctrl_c_ends_all_and_the_next_start_goes_on_to_the_rule(manage: Start) -
     assert wrong_by_more_than_two_se(final) == []
     status, output = end(process)
     assert status == 0, output
-    assert f"{url}/boards/demonstration/" in output
-    assert "Admin" in output
     assert "Traceback" not in output
 
 

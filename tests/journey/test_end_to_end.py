@@ -1,4 +1,4 @@
-"""A whole campaign without a browser: fifty annotators, seven of them bad, judge eight chatbots until it stops.
+"""A whole campaign without a browser: twenty-four annotators, three of them bad, judge eight chatbots until it stops.
 
 What they are to be paid is reckoned from what they wrote down themselves, and not from the rows that it checks.
 """
@@ -29,7 +29,7 @@ from evalsite.judgments.services import RecordedJudgment, annotator_enrol, judgm
 from tests.evalsite.cast import assignment_claim, run_jobs
 
 RATE = Decimal("0.05")
-CROWD = [AnnotatorKind.CARELESS] * 5 + [AnnotatorKind.ADVERSARIAL] * 2 + [AnnotatorKind.CAREFUL] * 43
+CROWD = [AnnotatorKind.CARELESS] * 2 + [AnnotatorKind.ADVERSARIAL] * 1 + [AnnotatorKind.CAREFUL] * 21
 SEED = 3
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 
@@ -44,7 +44,7 @@ def campaign(db: None) -> Campaign:
         batch_size=500,
         batch_age_s=3600,
         block_size=20,
-        target_se=0.15,
+        target_se=0.2,
         screening=Campaign.Screening.ACT,
         plan=PlanOptions(target="precision", overlap_share=1.0, overlap_votes=3),
     )
@@ -154,15 +154,15 @@ def test_it_ends_by_its_rule_with_the_right_ranking_without_the_bad_and_everybod
     assert campaign.state == Campaign.State.STOPPED
     assert state.decision is not None
     assert campaign.stop_reason == state.decision.reason
-    assert "has reached the target 0.15" in campaign.stop_reason
+    assert "has reached the target 0.2" in campaign.stop_reason
 
     snapshot = snapshot_current(campaign.default_board)
     assert snapshot is not None
     assert [row["name"].lower() for row in snapshot.rows] == sorted(QUALITY, key=lambda bot: -QUALITY[bot])
 
     out = Counter(people[annotator].kind for annotator in people if is_out(campaign, annotator))
-    assert (out[AnnotatorKind.ADVERSARIAL], out[AnnotatorKind.CARELESS]) == (2, 5)
-    assert out[AnnotatorKind.CAREFUL] <= 2, "of forty-three, screened after each refit"
+    assert (out[AnnotatorKind.ADVERSARIAL], out[AnnotatorKind.CARELESS]) == (1, 2)
+    assert out[AnnotatorKind.CAREFUL] <= 2, "of twenty-one, screened after each refit"
     assert all(fact.reason and fact.evidence for fact in Exclusion.objects.all())
 
     did = sum((diary.did for diary in diaries.values()), Counter[str]())

@@ -462,6 +462,17 @@ def forecasts(owner: Client, draft: Campaign, **limits: str) -> list[tuple[float
     return [(row["forecast"]["judgments"]["middle"], row["forecast"]["reached"]) for row in rows]
 
 
+def test_the_forecast_moves_with_budget_and_plan(owner: Client, draft: Campaign) -> None:
+    fill(owner, draft, chatbots=4, prompts=30)
+    usual = forecasts(owner, draft, target_se="0.5")
+    assert forecasts(owner, draft, target_se="0.5", budget="20")[0][0] <= 20
+    plan_set(campaign=draft, options=PlanOptions(votes_per_pair=5))
+    planned = forecasts(owner, draft, target_se="0.1")[0]
+    assert planned == (30, 0.0), "six pairs of five votes are all there is"
+    assert planned != usual[0]
+
+
+@pytest.mark.full
 def test_the_forecast_moves_with_every_limit_and_with_the_plan(owner: Client, draft: Campaign) -> None:
     fill(owner, draft, chatbots=4, prompts=30)
     draft_change(campaign=draft, changes={"batch_size": 5})  # the finest steps that a forecast can show

@@ -18,6 +18,7 @@ from evalsite.refits.mapping import Planner
 from evalsite.refits.screening import LEAST_CELLS
 from irt_engine.agreement import screen
 from scheduler import NewEntrantTarget
+from tests.environment import FULL
 from tests.evalsite.cast import CampaignMaker, judge, run_jobs
 from tests.evalsite.pages.test_pages import HOSTILE, words
 from tests.shared import shared
@@ -115,8 +116,9 @@ def test_the_forecast_is_of_what_is_chosen_and_says_what_cannot_be(owner: Client
     ]
     for choice in asked:
         owner.post(forecast, {**STOPPING, **choice})
-        run_jobs()
-        assert "This campaign" in words(owner.post(forecast, {**STOPPING, **choice}))
+        if FULL or choice["target"] == "top":
+            run_jobs()
+            assert "This campaign" in words(owner.post(forecast, {**STOPPING, **choice}))
     plans = [inquiry.args["plan"] for inquiry in Inquiry.objects.order_by("pk")]
     assert [(plan["target"], plan["top"], plan["newcomer"]) for plan in plans] == [
         ("aim", None, None),

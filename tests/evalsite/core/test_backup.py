@@ -80,10 +80,15 @@ def lived_in(transactional_db: None, make_campaign: CampaignMaker) -> Campaign:
     return campaign
 
 
-ON_POSTGRESQL = pytest.param("postgresql", marks=[pytest.mark.postgresql, pytest.mark.redis])
+# Each lane of `make test` restores into the other lane's database.
+TO_ITS_OWN_KIND = [pytest.mark.full]
+ON_SQLITE = pytest.param("sqlite", marks=[] if PRODUCTION else TO_ITS_OWN_KIND)
+ON_POSTGRESQL = pytest.param(
+    "postgresql", marks=[pytest.mark.postgresql, pytest.mark.redis, *(TO_ITS_OWN_KIND if PRODUCTION else [])]
+)
 
 
-@pytest.fixture(params=["sqlite", ON_POSTGRESQL])
+@pytest.fixture(params=[ON_SQLITE, ON_POSTGRESQL])
 def nowhere(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dict[str, str]]:
     """The environment of a service that has no data yet."""
     environment = {"PATH": os.environ["PATH"], "TOUCHSTONE_DATA_DIR": str(tmp_path / "restored")}

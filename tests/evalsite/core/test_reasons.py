@@ -185,7 +185,7 @@ def test_every_advice_of_a_forecast_is_shown_in_german(goal: ForecastGoal, budge
         (PlannedCampaign(1, 5), "adaptive"),
         (PlannedCampaign(3, 0), "adaptive"),
         (PlannedCampaign(3, 5), "thompson"),
-        (PlannedCampaign(2, 3, votes_per_item=10**18), "adaptive"),
+        pytest.param(PlannedCampaign(2, 3, votes_per_item=10**18), "adaptive", marks=pytest.mark.full),
     ],
 )
 def test_why_there_is_no_forecast_is_shown_in_german(campaign: PlannedCampaign, policy: str) -> None:

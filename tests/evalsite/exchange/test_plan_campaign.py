@@ -99,7 +99,7 @@ def fits(monkeypatch: pytest.MonkeyPatch) -> list[CampaignEnsemble]:
     ("chatbots", "prompts", "target"),
     [
         (4, 300, 0.05),
-        (20, 5, 0.001),
+        pytest.param(20, 5, 0.001, marks=pytest.mark.full),
         pytest.param(4, 300, 0.001, marks=pytest.mark.full),
         pytest.param(20, 5, 0.05, marks=pytest.mark.full),
     ],

@@ -3,8 +3,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import skops.io
-from sklearn.linear_model import LogisticRegression
 
 from evalsite.core.errors import InvalidInput
 from evalsite.scorecards.domains import DOMAINS
@@ -70,6 +68,9 @@ def test_saved_model_says_the_same(small: TopicClassifier, tmp_path: Path) -> No
 
 
 def test_file_with_other_types_is_refused(tmp_path: Path) -> None:
+    import skops.io  # every process of a run imports this module
+    from sklearn.linear_model import LogisticRegression
+
     path = tmp_path / "model.skops"
     skops.io.dump({"format": 1, "features": LogisticRegression}, path)
     with pytest.raises(InvalidInput):

@@ -317,7 +317,7 @@ def test_campaigns_that_stop_at_the_same_batch_lie_half_on_either_side() -> None
     ("ask", "chatbots", "prompts"),
     [
         (forecast, 2, 3),
-        (attainable, 2, 3),
+        pytest.param(attainable, 2, 3, marks=pytest.mark.full),
         pytest.param(attainable, 4, 30, marks=pytest.mark.full),
         pytest.param(attainable, 46, 3, marks=pytest.mark.full),
     ],
