@@ -46,6 +46,10 @@ def wait_for(condition: Callable[[], Any], *, what: str, every_s: float = 0.2, w
             value = condition()
         except httpx2.TransportError:
             value = None
+        except httpx2.HTTPStatusError as error:
+            if error.response.status_code != 503:  # a site that is busy asks to come again
+                raise
+            value = None
         if value:
             return value
         time.sleep(every_s)

@@ -197,7 +197,7 @@ def _build(builder: Builder, module: str) -> Layer:
         if known is None or time.monotonic() - known.begin_s > REPEATABLE_S:
             known = _recordings[key] = _record(builder)
         else:
-            _write_again(known)
+            write_again(known.statements)
     except BaseException:
         transaction.set_rollback(True)
         held.__exit__(None, None, None)
@@ -239,9 +239,10 @@ def written_into(statements: list[Statement]) -> Iterator[None]:
         yield
 
 
-def _write_again(recording: Recording) -> None:
+def write_again(statements: list[Statement]) -> None:
+    """Execute the statements on the same rows as before, so that they give the same ids."""
     with connection.cursor() as cursor:
-        for sql, params, many in recording.statements:
+        for sql, params, many in statements:
             if many:
                 cursor.executemany(sql, params)
             else:

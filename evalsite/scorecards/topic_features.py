@@ -93,7 +93,7 @@ class TopicFeatures:
         features = cls(state["domain_words"])
         for name, saved in state["vectorizers"].items():
             options = {key: value for key, value in _OPTIONS[name].items() if key not in ("min_df", "max_features")}
-            vectorizer = TfidfVectorizer(vocabulary=list(saved["terms"]), **options)
+            vectorizer = type(features._vectorizers[name])(vocabulary=list(saved["terms"]), **options)
             vectorizer.idf_ = saved["idf"]
             features._vectorizers[name] = vectorizer
         return features

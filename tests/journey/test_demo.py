@@ -11,7 +11,7 @@ from tests.processes import Start, alive, children_of, end, free_port, visit, wa
 
 def board(url: str) -> dict:
     with visit(url) as site:
-        answer: dict = site.get("/api/v1/boards/demonstration").json()
+        answer: dict = site.get("/api/v1/boards/demonstration").raise_for_status().json()
     return answer
 
 
