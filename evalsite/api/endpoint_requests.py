@@ -1,25 +1,23 @@
 """Bodies of requests about endpoints."""
 
-from decimal import Decimal
 from typing import Any
 
 from rest_framework import serializers
 
-from evalsite.api.fields import StrictCharField, StrictFloatField, StrictIntegerField, StrictSerializer, StrictUUIDField
+from evalsite.api.fields import (
+    MAX_MONEY,
+    AmountField,
+    StrictCharField,
+    StrictFloatField,
+    StrictIntegerField,
+    StrictSerializer,
+    StrictUUIDField,
+)
 from evalsite.endpoints.adapters import ADAPTERS
 from evalsite.endpoints.models import LONGEST_TIMEOUT_S, MOST_CONCURRENT, MOST_TOKENS
 from evalsite.endpoints.options import LONGEST_SECRET, SHORTEST_SECRET
 
-MAX_TEXT, MAX_NAME, MAX_URL, MAX_MONEY = 20_000, 200, 2000, 1_000_000
-SMALLEST = Decimal("1E-10")
-
-
-class AmountField(StrictFloatField):
-    """A JSON number that becomes a decimal of ten places."""
-
-    def to_internal_value(self, data: Any) -> Any:
-        number = Decimal(str(super().to_internal_value(data)))
-        return number.quantize(SMALLEST) if abs(number) <= MAX_MONEY else number  # the limits refuse it
+MAX_TEXT, MAX_NAME, MAX_URL = 20_000, 200, 2000
 
 
 def _text(most: int, **more: Any) -> StrictCharField:

@@ -3,6 +3,7 @@
 import re
 import uuid
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 from rest_framework import serializers
@@ -10,6 +11,7 @@ from rest_framework import serializers
 from evalsite.core.errors import InvalidInput
 
 ID = "[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"  # in capitals, too
+MAX_MONEY, SMALLEST = 1_000_000, Decimal("1E-10")
 
 
 def as_key(text: str) -> str:
@@ -62,6 +64,14 @@ class StrictFloatField(serializers.FloatField):
             return super().to_internal_value(data)
         except OverflowError:
             raise serializers.ValidationError("This number is too large.") from None
+
+
+class AmountField(StrictFloatField):
+    """A JSON number that becomes a decimal of ten places."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        number = Decimal(str(super().to_internal_value(data)))
+        return number.quantize(SMALLEST) if abs(number) <= MAX_MONEY else number  # the limits refuse it
 
 
 class StrictBooleanField(serializers.BooleanField):

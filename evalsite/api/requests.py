@@ -3,6 +3,7 @@
 from rest_framework import serializers
 
 from evalsite.api.fields import (
+    AmountField,
     KeyField,
     MomentField,
     QueryIntegerField,
@@ -122,6 +123,9 @@ class ActRequest(StrictSerializer):
     alpha = StrictFloatField(required=False, help_text="extend, with min_difference: smaller than now")
     budget = StrictIntegerField(min_value=1, max_value=2**31 - 1, required=False, help_text="extend: more than now")
     deadline = MomentField(required=False, help_text="extend: later than now, as 2026-11-24T12:00:00Z")
+    call_cap = AmountField(
+        required=False, allow_null=True, help_text="cap_calls: in the campaign's currency; absent: removes the cap"
+    )
     visibility = serializers.ChoiceField(
         choices=Campaign.Visibility.values, required=False, help_text="show: who sees the board"
     )

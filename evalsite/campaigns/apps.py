@@ -1,3 +1,5 @@
+from importlib import import_module
+
 from django.apps import AppConfig
 
 
@@ -5,3 +7,7 @@ class CampaignsConfig(AppConfig):
     name = "evalsite.campaigns"
     label = "campaigns"
     verbose_name = "Campaigns"
+
+    def ready(self) -> None:
+        """Register the budgets of campaigns for calls of live chatbots."""
+        import_module("evalsite.campaigns.call_costs")

@@ -12,6 +12,7 @@ from evalsite.chatbots.models import Version
 from evalsite.core.db import PublicModel
 from evalsite.core.names import ShownNames, as_validation_error, lookalike_check
 from evalsite.core.reasons import reason_text
+from evalsite.endpoints.models import CallBudget
 from evalsite.prompts.models import Prompt, PromptSet
 
 
@@ -146,6 +147,9 @@ class Campaign(ShownNames, PublicModel):
     pay_rate = models.DecimalField(max_digits=9, decimal_places=4, default=0, help_text="for what pay_per says")
     pay_per = models.CharField(max_length=8, choices=PayPer, default=PayPer.JUDGMENT)
     currency = models.CharField(max_length=3, default="USD")
+    call_budget = models.OneToOneField(
+        CallBudget, null=True, blank=True, on_delete=models.PROTECT, related_name="campaign", editable=False
+    )
     per_day = models.PositiveIntegerField(
         null=True, blank=True, help_text="judgments expected in a day; forecasts tell days by it, nothing else does"
     )

@@ -34,6 +34,7 @@ class Act(StrEnum):
     RESUME = "resume"
     STOP = "stop"
     EXTEND = "extend"
+    CAP_CALLS = "cap_calls"
     SHOW = "show"
     REFIT = "refit"
     FULL_CHECK = "full_check"
@@ -62,6 +63,7 @@ WORDS: Mapping[Act, str | Promise] = {
     Act.RESUME: _("resume it"),
     Act.STOP: _("stop it for good"),
     Act.EXTEND: _("extend its target"),
+    Act.CAP_CALLS: _("limit what calls of live chatbots may cost"),
     Act.SHOW: _("change who sees its board, and what of it"),
     Act.REFIT: _("ask for a refit now"),
     Act.FULL_CHECK: _("ask for the full Bayesian check now"),
@@ -90,7 +92,7 @@ ROLE_WORDS: Mapping[Role, str | Promise] = {
 _EVERYTHING = frozenset(Act)
 # Only the owner may commit money, end the campaign, show it to others or change its roles. A manager with concerns can
 # pause it.
-_OWNERS = frozenset({Act.PILOT, Act.LAUNCH, Act.STOP, Act.EXTEND, Act.SHOW, Act.PAY, Act.SHARE})
+_OWNERS = frozenset({Act.PILOT, Act.LAUNCH, Act.STOP, Act.EXTEND, Act.CAP_CALLS, Act.SHOW, Act.PAY, Act.SHARE})
 ALLOWED: Mapping[Role, frozenset[Act]] = {
     Role.STAFF: _EVERYTHING,
     Role.OWNER: _EVERYTHING,

@@ -12,12 +12,13 @@ from django.utils.translation import gettext as _
 from evalsite.accounts.models import User
 from evalsite.boards.selectors import snapshot_current
 from evalsite.boards.services import board_default
+from evalsite.campaigns.call_costs import call_cost
 from evalsite.campaigns.gold import gold_of
 from evalsite.campaigns.limits import Limits, limits_of
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.permissions import Act
 from evalsite.console.formatting import left_out_text
-from evalsite.console.forms import ExtendForm, PilotForm, ShownForm
+from evalsite.console.forms import CallCapForm, ExtendForm, PilotForm, ShownForm
 from evalsite.console.page_frame import CampaignContext, act_labels
 from evalsite.console.stopping_rules import limit_lines
 from evalsite.core.errors import InvalidInput
@@ -32,7 +33,12 @@ from evalsite.operations.extension import OF_DIFFERENCE, evidence_of
 from evalsite.presentation.formatting import fixed, signed
 from evalsite.refits.services import EXCLUSION
 
-ACT_FORMS: Mapping[Act, type[Form]] = {Act.PILOT: PilotForm, Act.EXTEND: ExtendForm, Act.SHOW: ShownForm}
+ACT_FORMS: Mapping[Act, type[Form]] = {
+    Act.PILOT: PilotForm,
+    Act.EXTEND: ExtendForm,
+    Act.CAP_CALLS: CallCapForm,
+    Act.SHOW: ShownForm,
+}
 SUBJECTS = ("annotator", "entrant", "version", "prompt", "gold")
 OF_ANNOTATOR = {Act.EXCLUDE, Act.READMIT, Act.NOTE, Act.PAUSE_ANNOTATOR, Act.RESUME_ANNOTATOR}
 LANDS_ON = {
@@ -46,6 +52,7 @@ LANDS_ON = {
     Act.WITHDRAW_GOLD: "console_gold",
     Act.ADD_ENTRANT: "console_chatbots",
     Act.WITHDRAW_ENTRANT: "console_chatbots",
+    Act.CAP_CALLS: "console_chatbots",
 }
 
 
@@ -79,6 +86,13 @@ def effects() -> Mapping[Act, Effect]:
         Act.EXTEND: Effect(
             _("The campaign goes on to the new limit; each judgment costs what was set. One that ended runs again."),
             _("A limit cannot be narrowed again. You can pause or stop the campaign at any time."),
+        ),
+        Act.CAP_CALLS: Effect(
+            _(
+                "The cap holds for calls that collect replies to the prompts of this campaign, of all chatbots "
+                "together. At the cap no new call begins, and calls in progress end."
+            ),
+            _("You can change or remove it at any time."),
         ),
         Act.SHOW: Effect(
             _(
@@ -247,6 +261,8 @@ def _form(campaign: Campaign, act: Act, limits: Limits, sent: QueryDict | None) 
     if kind is None:
         return None
     as_it_stands = {name: getattr(campaign, name) for name in kind.base_fields} if act == Act.SHOW else None
+    if act == Act.CAP_CALLS and (cost := call_cost(campaign)) is not None:
+        as_it_stands = {"call_cap": f"{cost.cap.normalize():f}"}
     form = kind(sent, initial=as_it_stands)
     if act == Act.EXTEND:
         lacks = set() if limits.min_difference is not None else OF_DIFFERENCE

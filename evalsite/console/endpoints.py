@@ -9,9 +9,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from evalsite.accounts.models import User
+from evalsite.campaigns.call_costs import call_cost
 from evalsite.campaigns.endpoint_access import endpoint_for, may_use_endpoints, role_in
 from evalsite.campaigns.library import prompt_sets_owned
 from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.permissions import Act, allows, role_of
 from evalsite.campaigns.selectors import as_uuid
 from evalsite.chatbots.models import Version
 from evalsite.chatbots.selectors import replies_counted
@@ -109,6 +111,7 @@ def waits_text(code: str) -> str:
         "rate_limited": _("The endpoint asked to wait."),
         "daily_cap": _("The cap of the day is reached. It goes on tomorrow (UTC), or with a higher cap."),
         "version_cap": _("The cost cap is reached. Raise it to go on."),
+        "campaign_cap": _("The cost cap of the campaign is reached. Raise it to go on."),
     }
     return words.get(code, "")
 
@@ -164,7 +167,8 @@ def entrants_context(desk: CampaignContext) -> dict[str, Any]:
     knows = role_in(desk.campaign.organisation, desk.user) is not None
     live = endpoints_by_version(versions) if knows else {}
     costs = [{"version": one, **live[one.pk]} for one in versions if one.pk in live]
-    return {**context, "costs": costs}
+    cost = campaign_cost_text(desk.campaign) if knows else ""
+    return {**context, "costs": costs, "campaign_cost": cost, "may_cap": bool(costs) and desk.may(Act.CAP_CALLS)}
 
 
 def live_versions_context(campaign: Campaign, user: User) -> dict[str, Any]:
@@ -183,7 +187,13 @@ def live_versions_context(campaign: Campaign, user: User) -> dict[str, Any]:
         _live_row(one, campaign.prompt_set, has.get(one.version_id, 0), prompts)
         for one in found.select_related("version__chatbot").order_by("-pk")[:MOST_LIVE]
     ]
-    return {"live": rows, "live_going": any(row["row"] and row["row"]["going"] for row in rows), "prompts": prompts}
+    return {
+        "live": rows,
+        "live_going": any(row["row"] and row["row"]["going"] for row in rows),
+        "prompts": prompts,
+        "campaign_cost": campaign_cost_text(campaign) if may else "",
+        "may_cap": allows(role_of(user, campaign), Act.CAP_CALLS),
+    }
 
 
 def replies_collect(campaign: Campaign, endpoint_id: str, by: User) -> None:
@@ -229,6 +239,7 @@ def _cost_facts(cost: EndpointCost) -> list[tuple[str, str]]:
     return [
         (_("Cost today (UTC)"), _of_cap(cost.today, cost.daily_cap, cost.currency)),
         (_("Cost so far"), _of_cap(cost.total, cost.version_cap, cost.currency)),
+        (_("Expected further cost"), money_text(cost.expected, cost.currency)),
         (_("Calls so far"), whole(cost.calls)),
     ]
 
@@ -239,7 +250,21 @@ def _of_cap(amount: Decimal, cap: Decimal | None, currency: str) -> str:
 
 
 def _cost_text(cost: EndpointCost) -> str:
-    return _of_cap(cost.total, cost.version_cap, cost.currency)
+    """Return what an endpoint has cost, and what its open requests are expected to cost."""
+    so_far = _of_cap(cost.total, cost.version_cap, cost.currency)
+    if not cost.expected:
+        return so_far
+    expected = money_text(cost.expected, cost.currency)
+    return _("%(so_far)s, expected further %(expected)s") % {"so_far": so_far, "expected": expected}
+
+
+def campaign_cost_text(campaign: Campaign) -> str:
+    """Return what calls for the campaign have cost, with its cap; "" without a cap."""
+    cost = call_cost(campaign)
+    if cost is None:
+        return ""
+    text = _of_cap(cost.spent, cost.cap, cost.currency)
+    return _("Calls for this campaign have cost %(amount)s.") % {"amount": text}
 
 
 def _milliseconds(value: float | None) -> str:

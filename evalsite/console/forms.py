@@ -321,6 +321,19 @@ class ExtendForm(forms.Form):
     )
 
 
+class CallCapForm(forms.Form):
+    """The cost cap of calls. The service refuses one that is not more than 0."""
+
+    call_cap = forms.DecimalField(
+        label=_("Cost cap, in the currency of the campaign"),
+        help_text=_("Leave it empty for no cap."),
+        required=False,
+        max_digits=20,
+        decimal_places=10,
+        widget=forms.NumberInput(attrs={"step": "any", "min": "0"}),
+    )
+
+
 class PromptsForm(forms.Form):
     """A file or pasted text."""
 

@@ -117,6 +117,7 @@ def act_labels() -> dict[Act, str]:
         Act.RESUME: _("Resume"),
         Act.STOP: _("Stop now"),
         Act.EXTEND: _("Extend the target"),
+        Act.CAP_CALLS: _("Cost cap of calls"),
         Act.SHOW: _("Visibility"),
         Act.REFIT: _("Refit now"),
         Act.FULL_CHECK: _("Full check now"),

@@ -14,10 +14,9 @@ from django.utils import timezone
 from evalsite.chatbots.models import Reply
 from evalsite.chatbots.services import replies_add
 from evalsite.endpoints.check_progress import check_advance
-from evalsite.endpoints.collecting import OPEN
 from evalsite.endpoints.drift_alarms import models_observe
 from evalsite.endpoints.health import health_judge
-from evalsite.endpoints.models import Call, CallRequest, Collection, DailyCost, Endpoint, EndpointCheck
+from evalsite.endpoints.models import Call, CallBudget, CallRequest, Collection, DailyCost, Endpoint, EndpointCheck
 from evalsite.prompts.models import Prompt
 
 log = logging.getLogger(__name__)
@@ -66,6 +65,7 @@ class RecordingBatch:
         return self.requests.pop(request_id)
 
     def call(self, call: Call) -> None:
+        call.endpoint = self.endpoints[call.endpoint_id]
         self._calls.append(call)
         if not call.error_class:
             self._seen[call.endpoint_id].add((call.model_name, call.fingerprint))
@@ -132,11 +132,22 @@ def _add_costs(calls: list[Call]) -> None:
     sums: dict[tuple[int, date], list[Call]] = defaultdict(list)
     for call in calls:
         sums[call.endpoint_id, call.ended_at.astimezone(UTC).date()].append(call)
+    _add_to_budgets(calls)
     for (endpoint, day), of_day in sorted(sums.items(), key=lambda item: item[0]):
         row = DailyCost.objects.filter(endpoint_id=endpoint, day=day)
         if not row.update(**_added(of_day)):  # the caller's lock of the endpoint lets nobody else create it now
             DailyCost.objects.create(endpoint_id=endpoint, day=day)
             row.update(**_added(of_day))
+
+
+def _add_to_budgets(calls: list[Call]) -> None:
+    """Count costs in the currency of each budget. A budget does not count others."""
+    sums: dict[tuple[int, str], Decimal] = defaultdict(Decimal)
+    for call in calls:
+        if call.request.budget_id and call.cost:
+            sums[call.request.budget_id, call.endpoint.currency] += call.cost
+    for (number, currency), cost in sorted(sums.items()):
+        CallBudget.objects.filter(pk=number, currency=currency).update(spent=F("spent") + cost)
 
 
 def _added(calls: list[Call]) -> dict[str, Any]:
@@ -151,7 +162,7 @@ def _added(calls: list[Call]) -> dict[str, Any]:
 
 def _complete(collection: Collection) -> None:
     """Close a collection without open requests."""
-    if collection.state == Collection.State.COMPLETE or collection.requests.filter(state__in=OPEN).exists():
+    if collection.state == Collection.State.COMPLETE or collection.requests.filter(state__in=CallRequest.OPEN).exists():
         return
     collection.state, collection.finished_at = Collection.State.COMPLETE, timezone.now()
     collection.save(update_fields=["state", "finished_at"])

@@ -9,17 +9,18 @@ from evalsite.chatbots.models import Reply
 from evalsite.core.audit import audit_record
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict
-from evalsite.endpoints.models import CallRequest, Collection, Endpoint
+from evalsite.endpoints.budgets import budget_check
+from evalsite.endpoints.models import CallBudget, CallRequest, Collection, Endpoint
+from evalsite.endpoints.money import budget_of
 from evalsite.endpoints.queue import COLLECT_PRIORITY, requests_enqueue, wake
 from evalsite.prompts.models import Prompt, PromptSet
-
-OPEN = (CallRequest.State.QUEUED, CallRequest.State.HELD, CallRequest.State.RUNNING)
 
 
 def collection_start(*, endpoint: Endpoint, prompt_set: PromptSet, by: User | None = None) -> Collection:
     """Begin to collect a reply to every prompt of the set that has none. A collection in progress is returned.
 
-    Raises Conflict if the endpoint is paused, if there is no prompt with a text, or if no prompt lacks a reply.
+    Raises Conflict if the endpoint is paused, if there is no prompt with a text, if no prompt lacks a reply, or if the
+    campaign of the prompts has a cost cap that the endpoint's prices cannot be counted against.
     """
     with write_transaction():
         locked = Endpoint.objects.select_for_update(no_key=True).get(pk=endpoint.pk)
@@ -34,8 +35,10 @@ def collection_start(*, endpoint: Endpoint, prompt_set: PromptSet, by: User | No
                 hint=_("Add prompts to the set, or choose another one."),
                 field="prompt_set",
             )
+        budget = budget_of(prompt_set)
+        budget_check(locked, budget)
         collection = Collection.objects.create(endpoint=locked, prompt_set=prompt_set)
-        requests_enqueue([_request(locked, collection, prompt) for prompt in prompts])
+        requests_enqueue([_request(locked, collection, prompt, budget) for prompt in prompts])
         _audit("start_collection", collection, by, requests=len(prompts))
     return collection
 
@@ -87,8 +90,10 @@ def _check_not_paused(endpoint: Endpoint) -> None:
         )
 
 
-def _request(endpoint: Endpoint, collection: Collection, prompt: int) -> CallRequest:
-    return CallRequest(endpoint=endpoint, collection=collection, prompt_id=prompt, priority=COLLECT_PRIORITY)
+def _request(endpoint: Endpoint, collection: Collection, prompt: int, budget: CallBudget | None) -> CallRequest:
+    return CallRequest(
+        endpoint=endpoint, collection=collection, prompt_id=prompt, budget=budget, priority=COLLECT_PRIORITY
+    )
 
 
 def _set_state(collection: Collection, state: Collection.State) -> None:

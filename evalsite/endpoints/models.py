@@ -115,6 +115,24 @@ class Secret(models.Model):
         return f"secret of {self.endpoint}"
 
 
+class CallBudget(PublicModel):
+    """What calls for one purpose, such as a campaign, cost together, and what they may cost at most.
+
+    Calls in another currency are not counted, and do not begin while there is a cap.
+    """
+
+    currency = models.CharField(max_length=3)
+    cap = money(null=True, blank=True, help_text="null: no limit")
+    spent = money(default=Decimal(0), help_text="kept with each call, so that claims need not read all calls")
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        constraints = [models.CheckConstraint(condition=Q(cap__isnull=True) | Q(cap__gt=0), name="budget_cap_positive")]
+
+    def __str__(self) -> str:
+        return f"budget {self.public_id}"
+
+
 class Collection(PublicModel):
     """A run that collects a live version's reply to every prompt of a set."""
 
@@ -181,12 +199,17 @@ class CallRequest(PublicModel):
         DONE = "done"
         FAILED = "failed"
 
+    OPEN = (State.QUEUED, State.HELD, State.RUNNING)
+
     endpoint = models.ForeignKey(Endpoint, on_delete=models.PROTECT, related_name="requests")
     collection = models.ForeignKey(Collection, null=True, blank=True, on_delete=models.PROTECT, related_name="requests")
     check_run = models.ForeignKey(
         EndpointCheck, null=True, blank=True, on_delete=models.PROTECT, related_name="requests"
     )
     prompt = models.ForeignKey(Prompt, null=True, blank=True, on_delete=models.PROTECT, related_name="requests")
+    budget = models.ForeignKey(
+        CallBudget, null=True, blank=True, db_index=False, on_delete=models.PROTECT, related_name="requests"
+    )
     messages = models.JSONField(null=True, blank=True, help_text="null: those of the prompt")
     reply = models.TextField(null=True, blank=True, help_text="of a check; collected replies are rows of chatbots")
     priority = models.SmallIntegerField(default=0, help_text="higher ones first")
@@ -211,6 +234,7 @@ class CallRequest(PublicModel):
             models.Index(fields=["endpoint"], condition=Q(state="running"), name="request_running"),
             models.Index(fields=["lease_until"], condition=Q(state="running"), name="request_lease"),
             models.Index(fields=["collection", "state"], name="request_of_collection"),
+            models.Index(fields=["budget", "state"], condition=Q(budget__isnull=False), name="request_of_budget"),
         ]
         constraints = [
             models.UniqueConstraint(fields=["collection", "prompt"], name="request_once_per_prompt"),

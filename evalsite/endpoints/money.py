@@ -1,19 +1,20 @@
 """Cost of calls: reserved before a call, settled by the usage that the endpoint reports, limited by caps.
 
 An endpoint that does not report its usage is charged by an estimate from the length of the texts. Amounts are in the
-endpoint's own currency.
+endpoint's own currency. A campaign may have a budget, which limits the calls of all endpoints for it.
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 
-from django.db.models import Sum
+from django.db.models import QuerySet, Sum
 
 from evalsite.endpoints.adapters.base import ChatReply, Message
-from evalsite.endpoints.models import CallRequest, DailyCost, Endpoint
+from evalsite.endpoints.models import CallBudget, CallRequest, DailyCost, Endpoint
+from evalsite.prompts.models import PromptSet
 
 MILLION = Decimal(1_000_000)
 CHARACTERS_PER_TOKEN = 3  # fewer than in any common language but those without spaces
@@ -31,21 +32,26 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
-class MoneyLeft:
-    """Money left under one cap. `code` names the cap: "daily", "version", or that of a further limit."""
+class Left:
+    """Money left under one cap. `code` names the cap: "daily", "version" or "campaign"."""
 
     code: str
-    left: Decimal
+    amount: Decimal
 
 
-FurtherLimit = Callable[[Endpoint], Iterable[MoneyLeft]]
-_further: list[FurtherLimit] = []
+BudgetFinder = Callable[[PromptSet], CallBudget | None]
+_finders: list[BudgetFinder] = []
 
 
-def limits_spending(limit: FurtherLimit) -> FurtherLimit:
-    """Register a further cap of an app above, such as that of a campaign. It runs in the transaction of a claim."""
-    _further.append(limit)
-    return limit
+def finds_budget(finder: BudgetFinder) -> BudgetFinder:
+    """Register how an app above finds the budget that pays for replies to a prompt set."""
+    _finders.append(finder)
+    return finder
+
+
+def budget_of(prompt_set: PromptSet) -> CallBudget | None:
+    """Return the budget that pays for replies to these prompts; None if nobody has set one."""
+    return next((found for finder in _finders if (found := finder(prompt_set)) is not None), None)
 
 
 def cost_of(endpoint: Endpoint, input_tokens: int, output_tokens: int) -> Decimal:
@@ -80,17 +86,37 @@ def usage_of(endpoint: Endpoint, reply: ChatReply, *, input_tokens: int) -> Usag
     return Usage(tokens_in, tokens_out, cost_of(endpoint, tokens_in, tokens_out), estimated)
 
 
-def budgets(endpoint: Endpoint, now: datetime) -> list[MoneyLeft]:
-    """Return what is left under each cap, after the costs so far and the reservations of running calls."""
-    found = [budget for limit in _further for budget in limit(endpoint)]
+def caps_left(endpoint: Endpoint, now: datetime) -> list[Left]:
+    """Return what is left under the endpoint's own caps, after the costs so far and what running calls reserve."""
+    found: list[Left] = []
     if endpoint.daily_cap is None and endpoint.version_cap is None:
         return found
-    reserved = _reserved(endpoint)
+    reserved = _reserved(CallRequest.objects.filter(endpoint=endpoint))
     if endpoint.daily_cap is not None:
-        found.append(MoneyLeft("daily", endpoint.daily_cap - cost_so_far(endpoint, day=now) - reserved))
+        found.append(Left("daily", endpoint.daily_cap - cost_so_far(endpoint, day=now) - reserved))
     if endpoint.version_cap is not None:
-        found.append(MoneyLeft("version", endpoint.version_cap - cost_so_far(endpoint) - reserved))
+        found.append(Left("version", endpoint.version_cap - cost_so_far(endpoint) - reserved))
     return found
+
+
+def fits_budget(endpoint: Endpoint, budget: CallBudget) -> bool:
+    """Return whether the cost of this endpoint's calls can be counted against a cap of this budget."""
+    priced = endpoint.input_price is not None and endpoint.output_price is not None
+    return budget.cap is None or (priced and endpoint.currency == budget.currency)
+
+
+def budget_left(endpoint: Endpoint, budget: CallBudget) -> Decimal | None:
+    """Return what calls of this endpoint may still cost within the budget; None without a cap."""
+    if budget.cap is None:
+        return None
+    reserved = _reserved(CallRequest.objects.filter(budget=budget))
+    return budget.cap - budget.spent - reserved if fits_budget(endpoint, budget) else Decimal(0)
+
+
+def budget_reached(endpoint: Endpoint, budget: CallBudget, price: Decimal) -> bool:
+    """Return whether no call of this price may begin within the budget."""
+    left = budget_left(endpoint, budget)
+    return left is not None and (left <= 0 or left < price)
 
 
 def cost_so_far(endpoint: Endpoint, *, day: datetime | None = None) -> Decimal:
@@ -101,8 +127,8 @@ def cost_so_far(endpoint: Endpoint, *, day: datetime | None = None) -> Decimal:
     return Decimal(days.aggregate(total=Sum("cost"))["total"] or 0)
 
 
-def _reserved(endpoint: Endpoint) -> Decimal:
-    running = CallRequest.objects.filter(endpoint=endpoint, state=CallRequest.State.RUNNING)
+def _reserved(requests: QuerySet[CallRequest]) -> Decimal:
+    running = requests.filter(state=CallRequest.State.RUNNING)
     return Decimal(running.aggregate(total=Sum("reserved"))["total"] or 0)
 
 

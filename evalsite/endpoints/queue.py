@@ -5,7 +5,8 @@ request is fenced by its owner and its number of attempts: nobody else can recor
 """
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -20,8 +21,8 @@ from evalsite.core.db import CLOCK_SET_BACK, write_transaction
 from evalsite.endpoints.adapters.base import AdapterOptions, Message
 from evalsite.endpoints.encryption import SecretUnreadable, decrypt
 from evalsite.endpoints.messages import messages_of
-from evalsite.endpoints.models import CallRequest, Endpoint, EndpointCheck, Secret
-from evalsite.endpoints.money import budgets, reservation
+from evalsite.endpoints.models import CallBudget, CallRequest, Endpoint, EndpointCheck, Secret
+from evalsite.endpoints.money import budget_left, caps_left, reservation
 from evalsite.endpoints.options import adapter_options
 from evalsite.endpoints.states import CALLED, SECRET_UNREADABLE, state_set
 from scheduler.reasons import Reason
@@ -91,7 +92,11 @@ def calls_claim(*, owner: str, room: Mapping[int, int]) -> list[PlannedCall]:
     with write_transaction():
         locked = _callable(now).filter(pk__in=room).select_related("version")
         endpoints = locked.select_for_update(of=("self",), no_key=True, skip_locked=True).order_by("pk")
-        return [call for endpoint in endpoints for call in _claim_of(endpoint, owner, room[endpoint.pk], now)]
+        found = list(endpoints)
+        due = _due(now).filter(endpoint__in=found, budget__isnull=False).values("budget")
+        wanted = CallBudget.objects.filter(pk__in=due).select_for_update(no_key=True).order_by("pk")
+        budgets = {budget.pk: budget for budget in wanted}
+        return [call for one in found for call in _claim_of(one, owner, room[one.pk], now, budgets)]
 
 
 def leases_release(*, host: str, alive: Callable[[int], bool]) -> int:
@@ -126,8 +131,10 @@ def _running() -> QuerySet[CallRequest]:
     return CallRequest.objects.filter(state=CallRequest.State.RUNNING)
 
 
-def _claim_of(endpoint: Endpoint, owner: str, room: int, now: datetime) -> list[PlannedCall]:
-    """Claim requests of one endpoint within its limits. The caller holds the lock of its row."""
+def _claim_of(
+    endpoint: Endpoint, owner: str, room: int, now: datetime, budgets: Mapping[int, CallBudget]
+) -> list[PlannedCall]:
+    """Claim requests of one endpoint within its limits and budgets. The caller holds the locks of these rows."""
     room = min(room, endpoint.concurrency - _running().filter(endpoint=endpoint).count())
     if room <= 0:
         return []
@@ -136,31 +143,54 @@ def _claim_of(endpoint: Endpoint, owner: str, room: int, now: datetime) -> list[
     except SecretUnreadable:
         secret_unreadable(endpoint)
         return []
-    requests = list(_first(endpoint, room, now))
-    messages = [messages_of(request) for request in requests]
-    price = max((reservation(endpoint, one) for one in messages), default=Decimal(0))
-    count = _affordable(endpoint, price, len(requests), now)
-    _take(requests[:count], owner, endpoint, price, now)
+    requests, price = _affordable(endpoint, room, now, budgets)
+    _take(requests, owner, endpoint, price, now)
     options = adapter_options(endpoint, secret=secret)
-    pairs = zip(requests[:count], messages[:count], strict=True)
-    return [_planned(request, endpoint, owner, options, said, price) for request, said in pairs]
+    return [_planned(request, endpoint, owner, options, messages_of(request), price) for request in requests]
 
 
-def _first(endpoint: Endpoint, room: int, now: datetime) -> QuerySet[CallRequest]:
+def _affordable(
+    endpoint: Endpoint, room: int, now: datetime, budgets: Mapping[int, CallBudget]
+) -> tuple[list[CallRequest], Decimal]:
+    """Return the first due requests that all caps allow, and what each of them reserves.
+
+    Requests whose budget is used up do not stand in the way of others.
+    """
+    own = [one.amount for one in caps_left(endpoint, now)]
+    left = {pk: budget_left(endpoint, budget) for pk, budget in budgets.items()}
+    used_up = {pk for pk, amount in left.items() if amount is not None and amount <= 0}
+    while True:
+        requests = list(_first(endpoint, room, now, used_up))
+        price = max((reservation(endpoint, messages_of(request)) for request in requests), default=Decimal(0))
+        if not requests or not price:
+            return requests, price
+        taken = _within(requests, price, left)
+        if taken or {request.budget_id for request in requests} == {None}:
+            return taken[: min([room, *(max(0, int(one // price)) for one in own)])], price
+        used_up |= {request.budget_id for request in requests if request.budget_id}
+
+
+def _within(requests: list[CallRequest], price: Decimal, left: Mapping[int, Decimal | None]) -> list[CallRequest]:
+    """Return those of these requests that their budgets allow, in their order."""
+    spent: Counter[int | None] = Counter()
+    taken = []
+    for request in requests:
+        most = left.get(request.budget_id, Decimal(0)) if request.budget_id else None  # 0: its row is not locked
+        if most is None or (spent[request.budget_id] + 1) * price <= most:
+            spent[request.budget_id] += 1
+            taken.append(request)
+    return taken
+
+
+def _first(endpoint: Endpoint, room: int, now: datetime, used_up: Collection[int]) -> QuerySet[CallRequest]:
     least = {Endpoint.State.FAILING: CHECK_PRIORITY, Endpoint.State.PAUSED: TEST_PRIORITY}
     due = _due(now).filter(endpoint=endpoint)
     if (lowest := least.get(Endpoint.State(endpoint.state))) is not None:
         due = due.filter(priority__gte=lowest)
+    if used_up:
+        due = due.filter(Q(budget=None) | ~Q(budget__in=used_up))
     due = due.select_related("prompt").order_by("-priority", "run_after", "id")
     return due.select_for_update(of=("self",), skip_locked=True)[:room]
-
-
-def _affordable(endpoint: Endpoint, price: Decimal, count: int, now: datetime) -> int:
-    """Return how many calls of this reservation the caps allow, at most `count`."""
-    if not price or not count:
-        return count
-    left = [budget.left for budget in budgets(endpoint, now)]
-    return min([count, *(max(0, int(one // price)) for one in left)])
 
 
 def _take(requests: list[CallRequest], owner: str, endpoint: Endpoint, price: Decimal, now: datetime) -> None:

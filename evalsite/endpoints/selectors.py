@@ -17,7 +17,7 @@ from evalsite.endpoints.adapters.base import MASK, MaskedRequest
 from evalsite.endpoints.failures import advice
 from evalsite.endpoints.messages import TEST_TURNS, messages_of
 from evalsite.endpoints.models import Call, CallRequest, Collection, DailyCost, Drift, Endpoint, EndpointCheck, Secret
-from evalsite.endpoints.money import MoneyLeft, budgets, cost_so_far, reservation
+from evalsite.endpoints.money import Left, budget_reached, caps_left, cost_so_far, reservation
 from evalsite.endpoints.options import adapter_options
 
 RECENT_CALLS, RECENT = 200, timedelta(days=1)
@@ -42,11 +42,15 @@ class EndpointHealth:
 
 @dataclass(frozen=True, slots=True)
 class EndpointCost:
-    """Cost of an endpoint in its currency. `at_cap` names the cap that stops new calls: "daily", "version" or ""."""
+    """Cost of an endpoint in its currency. `at_cap` names the cap that stops new calls: "daily", "version" or "".
+
+    `expected` is what its open requests are expected to cost.
+    """
 
     currency: str
     today: Decimal
     total: Decimal
+    expected: Decimal
     calls: int
     daily_cap: Decimal | None
     version_cap: Decimal | None
@@ -151,15 +155,17 @@ def endpoint_health(endpoint: Endpoint) -> EndpointHealth:
 def endpoint_cost(endpoint: Endpoint) -> EndpointCost:
     """Return what the calls have cost, and whether a cap stops new ones."""
     now = timezone.now()
-    calls = sum(DailyCost.objects.filter(endpoint=endpoint).values_list("calls", flat=True))
+    days = DailyCost.objects.filter(endpoint=endpoint)
+    calls = sum(days.values_list("calls", flat=True))
     return EndpointCost(
         currency=endpoint.currency,
         today=cost_so_far(endpoint, day=now),
         total=cost_so_far(endpoint),
+        expected=_expected_of_open(endpoint),
         calls=calls,
         daily_cap=endpoint.daily_cap,
         version_cap=endpoint.version_cap,
-        at_cap=_cap_reached(endpoint, budgets(endpoint, now)),
+        at_cap=_cap_reached(caps_left(endpoint, now), reservation(endpoint, [])),
     )
 
 
@@ -175,7 +181,7 @@ def collection_progress(collection: Collection) -> CollectionProgress:
     counts = dict(collection.requests.order_by().values_list("state").annotate(n=Count("pk")))
     failed = collection.requests.filter(state=CallRequest.State.FAILED)
     spent = Call.objects.filter(request__collection=collection)
-    open_requests = sum(counts.get(state, 0) for state in ("queued", "held", "running"))
+    open_requests = sum(counts.get(state, 0) for state in CallRequest.OPEN)
     return CollectionProgress(
         state=collection.state,
         prompts=sum(counts.values()),
@@ -185,7 +191,7 @@ def collection_progress(collection: Collection) -> CollectionProgress:
         running=counts.get("running", 0),
         without_text=_without_text(collection),
         cost=sum(spent.values_list("cost", flat=True), Decimal(0)),
-        expected_cost=open_requests * _expected_of_one(endpoint, collection, spent),
+        expected_cost=open_requests * _expected_of_one(endpoint, collection.requests.all(), spent),
         currency=endpoint.currency,
         waits_for=_waits_for(endpoint, collection) if open_requests else "",
         errors=dict(failed.order_by().values_list("error_class").annotate(n=Count("pk"))),
@@ -251,21 +257,29 @@ def _quantile(ordered: Sequence[float], share: float) -> float | None:
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)] if ordered else None
 
 
-def _cap_reached(endpoint: Endpoint, left: list[MoneyLeft]) -> str:
-    least = reservation(endpoint, [])
-    return next((budget.code for budget in left if budget.left < least or budget.left <= 0), "")
+def _cap_reached(left: list[Left], price: Decimal) -> str:
+    return next((one.code for one in left if one.amount < price or one.amount <= 0), "")
 
 
 def _without_text(collection: Collection) -> int:
     return collection.prompt_set.prompts.filter(corrected_by__isnull=True, turns__isnull=True).count()
 
 
-def _expected_of_one(endpoint: Endpoint, collection: Collection, spent: QuerySet[Call]) -> Decimal:
+def _expected_of_open(endpoint: Endpoint) -> Decimal:
+    """Return what open requests are expected to cost, by the mean cost of the replies so far."""
+    if not endpoint.input_price and not endpoint.output_price:
+        return Decimal(0)
+    found = endpoint.requests.filter(state__in=CallRequest.OPEN)
+    count = found.count()
+    return count * _expected_of_one(endpoint, found, Call.objects.filter(endpoint=endpoint)) if count else Decimal(0)
+
+
+def _expected_of_one(endpoint: Endpoint, requests: QuerySet[CallRequest], spent: QuerySet[Call]) -> Decimal:
     """Return the mean cost of a reply so far; before the first one, the reservation of the first prompt."""
     mean: dict[str, Any] = spent.filter(error_class="").aggregate(mean=Avg("cost"))
     if mean["mean"] is not None:
         return Decimal(mean["mean"])
-    first = collection.requests.select_related("prompt").order_by("pk").first()
+    first = requests.select_related("prompt").order_by("pk").first()
     return reservation(endpoint, messages_of(first)) if first else Decimal(0)
 
 
@@ -277,5 +291,11 @@ def _waits_for(endpoint: Endpoint, collection: Collection) -> str:
         return "failing" if endpoint.state == Endpoint.State.FAILING else "endpoint_paused"
     if endpoint.wait_until and endpoint.wait_until > timezone.now():
         return "rate_limited"
-    cap = _cap_reached(endpoint, budgets(endpoint, timezone.now()))
+    waiting = collection.requests.filter(state=CallRequest.State.QUEUED).select_related("prompt", "budget")
+    if (request := waiting.order_by("run_after", "pk").first()) is None:
+        return ""
+    price = reservation(endpoint, messages_of(request))
+    if request.budget is not None and budget_reached(endpoint, request.budget, price):
+        return "campaign_cap"
+    cap = _cap_reached(caps_left(endpoint, timezone.now()), price)
     return f"{cap}_cap" if cap else ""

@@ -12,6 +12,7 @@ from evalsite.chatbots.services import version_create
 from evalsite.core.audit import audit_record
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput
+from evalsite.endpoints.budgets import budgets_check
 from evalsite.endpoints.encryption import SecretUnreadable, decrypt, encrypt
 from evalsite.endpoints.models import Endpoint, Secret
 from evalsite.endpoints.options import (
@@ -80,6 +81,7 @@ def endpoint_update(
         if names:
             for name in names:
                 setattr(locked, name, getattr(settings, name))
+            budgets_check(locked)
             locked.save(update_fields=names)
             _audit("change_endpoint", locked, by, before=as_json(before, names), after=as_json(settings, names))
             _check_soon(locked)

@@ -4,11 +4,13 @@ import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
+from decimal import Decimal
 
 from django.utils.translation import gettext
 
 from evalsite.accounts.models import User
 from evalsite.campaigns import services
+from evalsite.campaigns.call_costs import call_cap_set
 from evalsite.campaigns.gold import gold_of, gold_withdraw
 from evalsite.campaigns.models import Campaign, Entrant
 from evalsite.campaigns.permissions import Act, campaign_for
@@ -32,8 +34,8 @@ class ActionArguments:
     """The arguments of an action.
 
     Contains public IDs of its objects, the user name of a person, and the reason. judgments, share: size of a pilot, or
-    its share of the campaign's judgments. target_se to deadline: the extended limits. The last three fields: who sees
-    the board, and which parts.
+    its share of the campaign's judgments. target_se to deadline: the extended limits.
+    call_cap: None removes it. The last three fields: who sees the board, and which parts.
     """
 
     reason: str = ""
@@ -52,6 +54,7 @@ class ActionArguments:
     alpha: float | None = None
     budget: int | None = None
     deadline: datetime | None = None
+    call_cap: Decimal | None = None
     visibility: str | None = None
     shows_prompts: bool | None = None
     shows_replies: bool | None = None
@@ -197,6 +200,7 @@ _DO: Mapping[Act, Callable[[Campaign, ActionArguments, User], object]] = {
     Act.LAUNCH: lambda campaign, _, by: campaign_open(campaign=campaign, by=by),
     Act.PILOT: _pilot,
     Act.EXTEND: _extend,
+    Act.CAP_CALLS: lambda campaign, given, by: call_cap_set(campaign=campaign, cap=given.call_cap, by=by),
     Act.SHOW: _show,
     Act.PAUSE: lambda campaign, _, by: services.campaign_pause(campaign=campaign, by=by),
     Act.RESUME: lambda campaign, _, by: services.campaign_resume(campaign=campaign, by=by),

@@ -75,6 +75,7 @@ class EndpointCostSerializer(ResponseSerializer):
     currency = s.CharField()
     today = _Amount()
     total = _Amount()
+    expected = _Amount()
     calls = s.IntegerField()
     daily_cap = _Amount(allow_null=True)
     version_cap = _Amount(allow_null=True)
@@ -85,6 +86,9 @@ class EndpointCostSerializer(ResponseSerializer):
 
     def get_total(self, row: EndpointCost) -> str | None:
         return amount(row.total)
+
+    def get_expected(self, row: EndpointCost) -> str | None:
+        return amount(row.expected)
 
     def get_daily_cap(self, row: EndpointCost) -> str | None:
         return amount(row.daily_cap)

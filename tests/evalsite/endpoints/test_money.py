@@ -14,7 +14,6 @@ from evalsite.endpoints.checking import endpoint_test
 from evalsite.endpoints.collecting import collection_start
 from evalsite.endpoints.failures import ErrorClass
 from evalsite.endpoints.models import Call, Endpoint
-from evalsite.endpoints.money import MoneyLeft, limits_spending
 from evalsite.endpoints.recording import CallResult, calls_record
 from evalsite.endpoints.selectors import collection_progress, daily_costs, endpoint_cost
 from evalsite.endpoints.services import endpoint_register, endpoint_update
@@ -81,14 +80,6 @@ def test_version_cap_holds_over_days(capped: Endpoint) -> None:
     with time_machine.travel(timezone.now() + timedelta(days=1), tick=False):
         assert claim(capped) == []
         assert endpoint_cost(capped).at_cap == "version"
-
-
-def test_limit_of_another_app_counts_too(capped: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
-    from evalsite.endpoints import money
-
-    monkeypatch.setattr(money, "_further", [])
-    limits_spending(lambda endpoint: [MoneyLeft("campaign", CALL)])
-    assert len(claim(capped)) == 1
 
 
 @pytest.mark.parametrize(
