@@ -74,9 +74,10 @@ def address_of(name: str) -> str:
 
 @cache
 def drop_abandoned() -> None:
-    """Drop the databases of runs that no longer exist, once in a process."""
+    """Drop the databases of runs that no longer exist, once in a process. Those of other roles are theirs to drop."""
     with psycopg.connect(DATABASE_URL, autocommit=True) as server:
-        listed = server.execute("SELECT datname FROM pg_database WHERE starts_with(datname, %s)", [PREFIX]).fetchall()
+        own = "SELECT datname FROM pg_database WHERE starts_with(datname, %s) AND pg_has_role(datdba, 'USAGE')"
+        listed = server.execute(own, [PREFIX]).fetchall()
         for (name,) in listed:
             (free,) = server.execute("SELECT pg_try_advisory_lock(hashtext(%s))", [name]).fetchone() or (False,)
             if free:

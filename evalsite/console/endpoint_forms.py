@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from evalsite.endpoints.models import LONGEST_TIMEOUT_S, MOST_CONCURRENT, MOST_TOKENS, Endpoint
 from evalsite.endpoints.options import DECIDE_REPLIES, NAMES, EndpointSettings, settings_of
 
+PLAIN_JSON = _("Plain JSON")
 ADAPTER_WORDS = {
     "openai": _("OpenAI-compatible (vLLM, Ollama, llama.cpp, OpenRouter and others)"),
     "anthropic": _("Anthropic Messages"),
@@ -84,11 +85,11 @@ class EndpointForm(forms.Form):
     body_template = _area(
         _("Body template"),
         3,
-        _("Plain JSON only: JSON with {messages} in quotation marks where the list of messages belongs."),
+        _("JSON with {messages} in quotation marks where the list of messages belongs."),
     )
     reply_path = forms.CharField(
         label=_("Reply path"),
-        help_text=_("Plain JSON only: where the reply stands in the response, such as choices.0.message.content."),
+        help_text=_("Where the reply stands in the response, such as choices.0.message.content."),
         required=False,
         max_length=200,
         widget=forms.TextInput(attrs={"autocapitalize": "none", "spellcheck": "false"}),
@@ -98,8 +99,8 @@ class EndpointForm(forms.Form):
         _("Endpoint"): ("adapter", "url", "model", "secret"),
         _("Replies"): ("system_prompt", "temperature", "max_tokens"),
         _("Price and caps"): ("input_price", "output_price", "currency", "daily_cap", "version_cap"),
-        _("Calls"): ("timeout_s", "concurrency"),
-        _("Headers and plain JSON"): ("headers", "body_template", "reply_path"),
+        _("Calls"): ("timeout_s", "concurrency", "headers"),
+        PLAIN_JSON: ("body_template", "reply_path"),
     }
 
     def clean_headers(self) -> dict[str, str]:
@@ -118,12 +119,16 @@ class EndpointForm(forms.Form):
         """Return the settings of a valid form."""
         return EndpointSettings(**{name: self.cleaned_data[name] for name in NAMES})
 
-    def fieldsets(self) -> Iterator[tuple[Any, list[forms.BoundField]]]:
-        """Yield the fields in groups, each with its legend."""
+    def fieldsets(self) -> Iterator[tuple[Any, str, list[forms.BoundField]]]:
+        """Yield the fields in groups, each with its legend and its class of styles.
+
+        The fields of plain JSON are hidden while another kind is chosen.
+        """
         grouped = {name for names in self.groups.values() for name in names}
-        yield "", [self[name] for name in self.fields if name not in grouped]
+        yield "", "", [self[name] for name in self.fields if name not in grouped]
         for legend, names in self.groups.items():
-            yield legend, [self[name] for name in names if name in self.fields]
+            style = "plain-json" if legend == PLAIN_JSON else ""
+            yield legend, style, [self[name] for name in names if name in self.fields]
 
 
 class ChangeForm(EndpointForm):

@@ -108,9 +108,9 @@ def _page(request: HttpRequest, found: Endpoint, *, trouble: str = "", status: i
 @console_page
 @require_safe
 def live(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
-    """Return the part of that page that changes."""
+    """Return the parts of that page that change."""
     found = endpoint_for(public_id=public_id, user=person(request), use=False)
-    return render(request, "console/endpoints/_live.html", live_context(found, person(request)))
+    return render(request, "console/endpoints/_polled.html", {**live_context(found, person(request)), "polled": True})
 
 
 @console_page

@@ -53,30 +53,21 @@ def money_text(amount: Decimal | None, currency: str) -> str:
 
 def endpoint_context(endpoint: Endpoint, user: User) -> dict[str, Any]:
     """Return everything about an endpoint."""
-    health, cost = endpoint_health(endpoint), endpoint_cost(endpoint)
     return {
-        "endpoint": endpoint,
         "version": endpoint.version,
         "chatbot": endpoint.version.chatbot,
-        "may_use": may_use_endpoints(endpoint.version.chatbot.organisation, user),
-        "health": health,
-        "reason": _reason(endpoint),
-        "errors": errors_text(health.errors),
-        "health_facts": _health_facts(health),
-        "cost_facts": _cost_facts(cost),
-        "at_cap": cost.at_cap,
         "settings": _settings(endpoint),
         "secret_set_at": secret_set_at(endpoint),
         "secret_form": SecretForm(),
         "drifts": drifts_open(endpoint),
         "sets": _sets(user),
-        "calls": _calls(endpoint),
         **live_context(endpoint, user),
     }
 
 
 def live_context(endpoint: Endpoint, user: User) -> dict[str, Any]:
-    """Return the parts of the page that change: the newest test, and the collections."""
+    """Return the parts of the page that change: figures, the newest test, collections and calls."""
+    health, cost = endpoint_health(endpoint), endpoint_cost(endpoint)
     check = endpoint.checks.filter(kind=EndpointCheck.Kind.TEST).order_by("-pk").first()
     collections = [collection_row(one, collection_progress(one)) for one in collections_of(endpoint)]
     testing = check is not None and check.state == EndpointCheck.State.RUNNING
@@ -86,6 +77,13 @@ def live_context(endpoint: Endpoint, user: User) -> dict[str, Any]:
         "check": None if check is None else _check(check),
         "collections": collections,
         "going": testing or any(row["going"] for row in collections),
+        "health": health,
+        "reason": _reason(endpoint),
+        "errors": errors_text(health.errors),
+        "health_facts": _health_facts(health),
+        "cost_facts": _cost_facts(cost),
+        "at_cap": cost.at_cap,
+        "calls": _calls(endpoint),
     }
 
 

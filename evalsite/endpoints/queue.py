@@ -29,6 +29,7 @@ from scheduler.reasons import Reason
 
 log = logging.getLogger(__name__)
 
+LONGEST_HOLD = timedelta(hours=1)  # that an endpoint may ask for; a later time comes from a clock that was set back
 GRACE = timedelta(seconds=30)  # beyond the timeout of a call, until its caller counts as dead
 TEST_PRIORITY, CHECK_PRIORITY, COLLECT_PRIORITY = 20, 10, 0
 wakers: list[Callable[[int], None]] = []
@@ -111,7 +112,7 @@ def leases_release(*, host: str, alive: Callable[[int], bool]) -> int:
 
 def _callable(now: datetime) -> QuerySet[Endpoint]:
     """Return the endpoints with a due request that their state allows."""
-    far = now + CLOCK_SET_BACK
+    far = now + LONGEST_HOLD + CLOCK_SET_BACK
     due = _due(now).filter(endpoint=OuterRef("pk"))
     allowed = (
         Q(state__in=CALLED) & Exists(due)
@@ -123,7 +124,7 @@ def _callable(now: datetime) -> QuerySet[Endpoint]:
 
 
 def _due(now: datetime) -> QuerySet[CallRequest]:
-    far = now + CLOCK_SET_BACK
+    far = now + LONGEST_HOLD + CLOCK_SET_BACK
     return CallRequest.objects.filter(Q(run_after__lte=now) | Q(run_after__gt=far), state=CallRequest.State.QUEUED)
 
 

@@ -20,13 +20,13 @@ from evalsite.endpoints.failures import ErrorClass, Failure
 from evalsite.endpoints.health import OWNER_MUST_ACT
 from evalsite.endpoints.models import Call, CallRequest, Endpoint
 from evalsite.endpoints.money import Usage, input_estimate, usage_of
-from evalsite.endpoints.queue import PlannedCall
+from evalsite.endpoints.queue import LONGEST_HOLD, PlannedCall
 from evalsite.endpoints.retries import ATTEMPTS, DELAYS, retry_delay
 from evalsite.endpoints.selectors import LOST
 
 MAY_BE_BILLED = frozenset({ErrorClass.TIMEOUT, ErrorClass.TOO_LARGE, ErrorClass.BAD_RESPONSE, ErrorClass.EMPTY})
 """Failures after which the provider may charge for a reply. They cost what was reserved."""
-ROUNDS, BETWEEN_ROUNDS, LONGEST_HOLD = 3, timedelta(seconds=10), timedelta(hours=1)
+ROUNDS, BETWEEN_ROUNDS = 3, timedelta(seconds=10)
 MOST_LOSSES = 5  # callers that died during the calls of one request: it may be the cause
 
 

@@ -6,6 +6,7 @@ from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 
+import dj_database_url
 import pytest
 from django.conf import settings
 from django.db import connection
@@ -21,8 +22,10 @@ from evalsite.endpoints.options import EndpointSettings
 from evalsite.endpoints.services import endpoint_register
 from evalsite.prompts.services import NewPrompt, prompt_set_create
 from tests.databases import connected
+from tests.environment import REDIS_PREFIX, REDIS_URL
 from tests.evalsite.endpoints.server import ChatServer
-from tests.processes import Start, wait_for
+from tests.processes import Start, end, wait_for
+from tests.templates import copy_of_postgresql
 
 PROMPTS, KILLS, KEY = 60, 3, "the-key-of-callers-that-die-0123456789"
 ENVIRONMENT = {"TOUCHSTONE_ENDPOINT_NETWORKS": "127.0.0.0/8", "TOUCHSTONE_ENDPOINT_KEYS": KEY}
@@ -52,6 +55,54 @@ def killed(caller: "subprocess.Popen[str]", replies: int) -> None:
     caller.wait()
 
 
+@pytest.mark.postgresql
+@pytest.mark.redis
+@pytest.mark.database
+def test_callers_on_postgresql_share_the_limit_and_the_work(manage: Start, django_db_blocker: DjangoDbBlocker) -> None:
+    with copy_of_postgresql() as database:
+        _two_callers(manage, database, django_db_blocker)
+
+
+def _two_callers(manage: Start, database: str, django_db_blocker: DjangoDbBlocker) -> None:
+    production = {
+        "DATABASE_URL": database,
+        "REDIS_URL": REDIS_URL,
+        "TOUCHSTONE_REDIS_PREFIX": f"{REDIS_PREFIX}-callers",
+        "SECRET_KEY": "callers-0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEFGHIJK",
+        "ALLOWED_HOSTS": "127.0.0.1",
+        **ENVIRONMENT,
+    }
+    with (
+        django_db_blocker.unblock(),
+        connected(dict(dj_database_url.parse(database))),
+        override_settings(ENDPOINT_KEYS=[KEY], ENDPOINT_NETWORKS=[ip_network("127.0.0.0/8")]),
+        ChatServer(delay_s=0.1) as server,
+    ):
+        callers = [manage("call_endpoints", **production) for _ in range(2)]
+        collection = collecting(server)
+        wait_for(lambda: Reply.objects.count() > 20, what="replies", every_s=0.01)
+        running = CallRequest.objects.filter(state=CallRequest.State.RUNNING)
+        wait_for(lambda: running.values("lease_owner").distinct().count() > 1, what="calls of both", every_s=0.01)
+        os.kill(callers[0].pid, 9)
+        wait_for(lambda: not Collection.objects.exclude(state="complete").exists(), what="the end of the collection")
+        end(callers[1])
+        assert server.most_running <= 4, "the limit of the endpoint holds over both"
+        check_recorded(collection, server)
+        connection.close()
+
+
+def check_recorded(collection: Collection, server: ChatServer) -> None:
+    """Every prompt has one reply, and each call is one row."""
+    assert Reply.objects.values("prompt").distinct().count() == Reply.objects.count() == PROMPTS
+    assert not collection.requests.exclude(state=CallRequest.State.DONE).exists()
+    lost = Call.objects.filter(error_class="lost").count()
+    assert Call.objects.filter(error_class="").count() == PROMPTS
+    assert Call.objects.values("request", "attempt").distinct().count() == Call.objects.count()
+    assert Call.objects.count() - lost <= len(server.requests) <= Call.objects.count(), "each call is a row"
+    assert sum(server.replies.values()) - PROMPTS <= lost, "only what was not recorded is asked again"
+    assert DailyCost.objects.get().calls == Call.objects.count()
+
+
 @pytest.mark.database
 def test_killed_callers_lose_nothing_and_record_nothing_twice(
     manage: Start, tmp_path: Path, django_db_blocker: DjangoDbBlocker
@@ -69,13 +120,6 @@ def test_killed_callers_lose_nothing_and_record_nothing_twice(
             killed(manage("call_endpoints", **ENVIRONMENT), 12 * (kill + 1))
         manage("call_endpoints", **ENVIRONMENT)
         wait_for(lambda: not Collection.objects.exclude(state="complete").exists(), what="the end of the collection")
-        assert Reply.objects.values("prompt").distinct().count() == Reply.objects.count() == PROMPTS
-        assert not collection.requests.exclude(state=CallRequest.State.DONE).exists()
-        lost = Call.objects.filter(error_class="lost").count()
-        good = Call.objects.filter(error_class="").count()
-        assert (good, lost > 0) == (PROMPTS, True)
-        assert Call.objects.values("request", "attempt").distinct().count() == Call.objects.count()
-        assert Call.objects.count() - lost <= len(server.requests) <= Call.objects.count(), "each call is a row"
-        assert sum(server.replies.values()) - PROMPTS <= lost, "only what was not recorded is asked again"
-        assert DailyCost.objects.get().calls == Call.objects.count()
+        assert Call.objects.filter(error_class="lost").exists()
+        check_recorded(collection, server)
         connection.close()

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import redis
 
+from evalsite.demo.chatbot_server import chatbots_served
 from tests.environment import REDIS_PREFIX, REDIS_URL
 from tests.processes import ROOT, end_all, forget_redis_keys, free_port, visit, wait_for
 
@@ -32,12 +33,21 @@ class Site:
             "TOUCHSTONE_HTTPS": "no",
             "TOUCHSTONE_DATA_DIR": str(folder),
             "STATIC_ROOT": str(folder / "static"),
+            "TOUCHSTONE_ENDPOINT_NETWORKS": "127.0.0.0/8",
+            "TOUCHSTONE_ENDPOINT_KEYS": "the-key-of-the-journey-0123456789-abcdef",
         }
         self.logs = folder
         self.started: list[subprocess.Popen[bytes]] = []
 
     def run(self, *arguments: str) -> None:
         subprocess.run([sys.executable, "manage.py", *arguments], cwd=ROOT, env=self.environment, check=True)
+
+    def said(self, *arguments: str) -> str:
+        """What a command prints."""
+        command = [sys.executable, "manage.py", *arguments]
+        return subprocess.run(
+            command, cwd=ROOT, env=self.environment, check=True, stdout=subprocess.PIPE, text=True
+        ).stdout
 
     def start(self, name: str, *command: str) -> None:
         with (self.logs / f"{name}.log").open("wb") as log:
@@ -59,6 +69,30 @@ def site(database: str, tmp_path: Path) -> Iterator[Site]:
     yield with_redis
     with_redis.end()
     forget_redis_keys(REDIS_URL, f"{REDIS_PREFIX}-journey")
+
+
+LIVE = """
+from evalsite.endpoints.options import EndpointSettings
+from evalsite.endpoints.registration import live_chatbot_register
+from evalsite.prompts.models import PromptSet
+chosen = EndpointSettings("openai", {url!r}, model="parrot")
+prompts = PromptSet.objects.order_by("pk").first()
+endpoint = live_chatbot_register(
+    organisation=prompts.organisation, name="Live", settings=chosen, secret="sk-only-for-tests-4711"
+)
+print(prompts.organisation.slug, prompts.name, sep="\\n")
+"""
+
+
+def replies_are_collected(site: Site) -> None:
+    """A worker of its own for the calls queue collects the replies of a live chatbot, woken by the broker."""
+    queue = ("--queues", "touchstone-calls", "--pool", "threads", "--concurrency", "4")
+    site.start("calls", "celery", "-A", "evalsite", "worker", "-n", "calls@%h", *queue, "--loglevel", "INFO")
+    with chatbots_served(api_key="sk-only-for-tests-4711") as server:
+        organisation, prompts = site.said("shell", "-v0", "-c", LIVE.format(url=server.url)).splitlines()
+        site.run("collect_replies", "--organisation", organisation, "--chatbot", "Live", "--set", prompts)
+        assert server.calls.total() > 1
+    assert "run_calls[" in (site.logs / "calls.log").read_text()
 
 
 def test_judgments_over_http_become_a_board_by_celery(site: Site) -> None:
@@ -83,6 +117,7 @@ def test_judgments_over_http_become_a_board_by_celery(site: Site) -> None:
     )
     assert second["snapshot"]["judgments"] >= 100
     assert len(second["chatbots"]) == 8
+    replies_are_collected(site)
     page = get.get("/boards/demonstration/")
     assert "Concierge" in page.text
     style = next(line for line in page.text.splitlines() if "design." in line and ".css" in line)

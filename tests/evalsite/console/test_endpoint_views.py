@@ -1,5 +1,6 @@
 """Pages of endpoints: register, test, collect, change and pause; who may; and no secret anywhere."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -129,6 +130,16 @@ def test_test_shows_request_reply_latency_tokens_and_cost(owner: Client, endpoin
     assert "tokens in" in text
     part = owner.get(f"{HOME}{endpoint.public_id}/live/").content.decode()
     assert "hx-get" not in part, "nothing is polled any more"
+    swapped = re.findall(r'id="(\w+)"[^>]* hx-swap-oob', part)
+    assert swapped == ["state", "figures", "calls"], "figures outside of the polled part are renewed, too"
+    assert 'Calls so far</dt><dd class="number">3<' in part
+    assert 'data-state="healthy"' in part
+
+
+def test_fields_of_plain_json_stand_apart(owner: Client) -> None:
+    page = owner.get("/console/chatbots/new/").content.decode()
+    inside = page.split('<fieldset class="plain-json">')[1].split("</fieldset>")[0]
+    assert re.findall(r'name="(\w+)"', inside) == ["body_template", "reply_path"]
 
 
 def test_failed_test_says_what_to_change(owner: Client, endpoint: Endpoint) -> None:

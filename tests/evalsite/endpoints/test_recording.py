@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+import time_machine
 from django.utils import timezone
 
 from evalsite.chatbots.models import Reply
@@ -94,6 +95,13 @@ def test_rate_limit_holds_the_whole_endpoint(collection: Collection, endpoint: E
     assert endpoint.wait_until - timezone.now() > timedelta(seconds=80)
     assert claim(endpoint) == []
     assert collection_progress(Collection.objects.get()).waits_for == "rate_limited"
+
+
+def test_retry_after_of_an_hour_is_kept_to(collection: Collection, endpoint: Endpoint) -> None:
+    work(endpoint, failed(ErrorClass.RATE_LIMITED, status=429, retry_after_s=3600))
+    for minutes, due in ((0, 0), (11, 0), (59, 0), (61, 4)):
+        with time_machine.travel(timezone.now() + timedelta(minutes=minutes), tick=False):
+            assert len(claim(endpoint)) == due
 
 
 def test_retry_after_of_days_is_shortened(collection: Collection, endpoint: Endpoint) -> None:
