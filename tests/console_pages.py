@@ -17,5 +17,11 @@ CAMPAIGN = (  # of /console/<campaign>/, for everybody who sees the campaign
     "invitations/",
     "arrivals/",
 )
-ACTS = ("act/stop/", "act/extend/", "act/show/", "act/share/")  # that ask before they act, of /console/<campaign>/
+ACTS = (
+    "act/stop/",
+    "act/extend/",
+    "act/cap_calls/",
+    "act/show/",
+    "act/share/",
+)  # that ask before they act, of /console/<campaign>/
 STEPS = ("goal", "prompts", "chatbots", "annotators", "quality", "stopping", "review")  # of /console/<campaign>/setup/

@@ -24,8 +24,8 @@ from evalsite.endpoints.queue import LONGEST_HOLD, PlannedCall
 from evalsite.endpoints.retries import ATTEMPTS, DELAYS, retry_delay
 from evalsite.endpoints.selectors import LOST
 
-MAY_BE_BILLED = frozenset({ErrorClass.TIMEOUT, ErrorClass.TOO_LARGE, ErrorClass.BAD_RESPONSE, ErrorClass.EMPTY})
-"""Failures after which the provider may charge for a reply. They cost what was reserved."""
+MAY_BE_BILLED = frozenset({ErrorClass.TIMEOUT, ErrorClass.TOO_LARGE, ErrorClass.EMPTY})
+"""Failures after which the provider may charge for a reply that was not read. They cost what was reserved."""
 ROUNDS, BETWEEN_ROUNDS = 3, timedelta(seconds=10)
 MOST_LOSSES = 5  # callers that died during the calls of one request: it may be the cause
 
@@ -73,14 +73,17 @@ def lost_calls_requeue() -> int:
 def _record(batch: RecordingBatch, request: CallRequest, result: CallResult) -> None:
     endpoint, plan = batch.endpoints[request.endpoint_id], result.planned
     reply, failure = _accepted(result.outcome)
-    if reply is not None:
-        usage = usage_of(endpoint, reply, input_tokens=input_estimate(endpoint, plan.messages))
+    said = result.outcome.reply
+    usage = usage_of(endpoint, said, input_tokens=input_estimate(endpoint, plan.messages)) if said else None
+    if reply is not None and usage is not None:
         batch.call(_call(request, result.outcome, usage=usage, reply=reply))
         batch.done(request, reply.text)
         return
     assert failure is not None  # noqa: S101  an outcome has a reply or a failure
-    billed = plan.reserved if failure.error_class in MAY_BE_BILLED else Decimal(0)
-    batch.call(_call(request, result.outcome, usage=Usage(0, 0, billed, bool(billed)), failure=failure))
+    if usage is None:  # a reply that cannot be stored costs what it costs
+        billed = plan.reserved if failure.error_class in MAY_BE_BILLED else Decimal(0)
+        usage = Usage(0, 0, billed, bool(billed))
+    batch.call(_call(request, result.outcome, usage=usage, failure=failure))
     _after_failure(endpoint, request, failure, batch.now)
     batch.changed(request)
 

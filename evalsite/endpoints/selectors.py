@@ -191,7 +191,7 @@ def collection_progress(collection: Collection) -> CollectionProgress:
         running=counts.get("running", 0),
         without_text=_without_text(collection),
         cost=sum(spent.values_list("cost", flat=True), Decimal(0)),
-        expected_cost=open_requests * _expected_of_one(endpoint, collection.requests.all(), spent),
+        expected_cost=open_requests * _expected_of_one(endpoint, collection, spent),
         currency=endpoint.currency,
         waits_for=_waits_for(endpoint, collection) if open_requests else "",
         errors=dict(failed.order_by().values_list("error_class").annotate(n=Count("pk"))),
@@ -266,20 +266,22 @@ def _without_text(collection: Collection) -> int:
 
 
 def _expected_of_open(endpoint: Endpoint) -> Decimal:
-    """Return what open requests are expected to cost, by the mean cost of the replies so far."""
+    """Return what the open requests of collections are expected to cost, each by the replies of its collection."""
     if not endpoint.input_price and not endpoint.output_price:
         return Decimal(0)
-    found = endpoint.requests.filter(state__in=CallRequest.OPEN)
-    count = found.count()
-    return count * _expected_of_one(endpoint, found, Call.objects.filter(endpoint=endpoint)) if count else Decimal(0)
+    found = Decimal(0)
+    for collection in endpoint.collections.exclude(state=Collection.State.COMPLETE):
+        count = collection.requests.filter(state__in=CallRequest.OPEN).count()
+        found += count * _expected_of_one(endpoint, collection, Call.objects.filter(request__collection=collection))
+    return found
 
 
-def _expected_of_one(endpoint: Endpoint, requests: QuerySet[CallRequest], spent: QuerySet[Call]) -> Decimal:
+def _expected_of_one(endpoint: Endpoint, collection: Collection, spent: QuerySet[Call]) -> Decimal:
     """Return the mean cost of a reply so far; before the first one, the reservation of the first prompt."""
     mean: dict[str, Any] = spent.filter(error_class="").aggregate(mean=Avg("cost"))
     if mean["mean"] is not None:
         return Decimal(mean["mean"])
-    first = requests.select_related("prompt").order_by("pk").first()
+    first = collection.requests.select_related("prompt").order_by("pk").first()
     return reservation(endpoint, messages_of(first)) if first else Decimal(0)
 
 

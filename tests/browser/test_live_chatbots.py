@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from evalsite.demo.chatbot_server import Behaviour, ChatbotServer, chatbots_served
-from tests.browser.conftest import Site, Watched
+from tests.browser.conftest import Site, Watched, window
 from tests.browser.test_console import follow, go_on, owner, password, well
 from tests.processes import children_of, wait_for
 
@@ -123,3 +123,72 @@ def launch(page: Page) -> None:
         go_on(page, following)
     follow(page, "link", "Launch")
     follow(page, "button", "Launch")
+
+
+@pytest.fixture
+def phone(browser: Browser, site: str, password: str) -> Iterator[Watched]:
+    """A phone of which nothing but the keyboard is used."""
+    with window(browser, base_url=site, viewport={"width": 375, "height": 800}) as context:
+        watched = Watched(context.new_page(), site)
+        watched.open("/console/")
+        watched.page.get_by_label("Name").fill("admin")
+        watched.page.get_by_label("Password").fill(password)
+        watched.page.keyboard.press("Enter")
+        expect(watched.page.get_by_role("heading", name="Your campaigns")).to_be_visible()
+        yield watched
+    assert watched.troubles == []
+
+
+def reach(page: Page, field: str, *, most: int = 80) -> None:
+    """Press Tab until this element has the focus."""
+    for _ in range(most):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.id") == field:
+            return
+    raise AssertionError(f"no way to {field} by Tab")
+
+
+def write(page: Page, **texts: str) -> None:
+    """Fill in fields by keyboard, in their order on the page."""
+    for field, text in texts.items():
+        reach(page, f"id_{field}")
+        page.keyboard.press("Control+a")
+        page.keyboard.type(text)
+
+
+def test_by_keyboard_on_a_phone_an_endpoint_is_registered_and_tested(phone: Watched, server: ChatbotServer) -> None:
+    page = phone.page
+    phone.open("/console/chatbots/new/")
+    template = page.get_by_label("Body template")
+    expect(template).to_be_hidden()
+    well(page, "phone-endpoint-new")
+    write(page, name="By keyboard")
+    reach(page, "id_adapter")
+    page.keyboard.type("Plain")
+    expect(template).to_be_visible()
+    well(page, "phone-endpoint-plain-json")
+    write(page, url=f"{server.url}/chat", model="parrot", secret="sk-the-wrong-one", input_price="1", output_price="2")
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
+    expect(page.locator("#figures")).to_contain_text("Calls so far")
+    well(page, "phone-endpoint-untested")
+    reach(page, "test-endpoint")
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
+    expect(page.locator("#live")).to_contain_text("The test failed.")
+    expect(page.locator("#figures")).to_contain_text("secret refused: 1")
+    expect(page.locator("#state")).to_have_text("failing: no new calls until a test succeeds")
+    well(page, "phone-endpoint-failed")
+    write(page, secret=KEY)
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
+    reach(page, "test-endpoint")
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
+    expect(page.locator("#live")).to_contain_text("The test passed.")
+    expect(page.locator("#state")).to_have_text("healthy")
+    expect(page.locator("#calls")).to_contain_text("reply")
+    reach(page, "request-1")
+    page.keyboard.press("Enter")
+    expect(page.locator("#live pre").first).to_be_visible()
+    well(page, "phone-endpoint-tested")

@@ -87,6 +87,7 @@ def test_version_cap_holds_over_days(capped: Endpoint) -> None:
     [
         (ErrorClass.SERVER_ERROR, False),
         (ErrorClass.CONNECT, False),
+        (ErrorClass.BAD_RESPONSE, False),
         (ErrorClass.TIMEOUT, True),
         (ErrorClass.EMPTY, True),
     ],
@@ -96,6 +97,12 @@ def test_failure_costs_its_reservation_if_it_may_be_billed(capped: Endpoint, err
     calls_record([CallResult(plan, failed(error))])
     call = Call.objects.get()
     assert (call.cost, call.cost_estimated) == (plan.reserved if charged else Decimal(0), charged)
+
+
+def test_reply_that_cannot_be_stored_costs_what_it_used(capped: Endpoint) -> None:
+    work(capped, said("nul \0"))
+    call = Call.objects.get()
+    assert (call.error_class, call.cost) == ("bad_response", Decimal("0.00021"))
 
 
 def test_missing_usage_is_estimated(capped: Endpoint) -> None:
