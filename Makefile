@@ -98,8 +98,10 @@ bench-console: $(VENV)/.dev ## Time every page of the console at 200 chatbots, 5
 bench-forecast: $(VENV)/.dev ## Whether what the console's form forecasts holds what the service's own campaigns take: half an hour
 	$(PY) -m tests.benchmarks.forecast_shown
 
-bench-endpoints: $(VENV)/.dev ## Collect 10,000 replies from 10 endpoints with 50 ms latency: under a minute
+bench-endpoints: $(VENV)/.dev ## Collect 10,000 replies from 10 endpoints with 50 ms latency: under a minute; and a good one beside hostile ones
 	$(PY) -m tests.benchmarks.collect_replies
+	$(PY) -m tests.benchmarks.hostile_endpoints
+
 bench-scorecards: $(VENV)/.dev ## Scorecards against published figures: two minutes (EVAL_DATA_DIR for the data)
 	DJANGO_SETTINGS_MODULE=evalsite.settings $(PY) -m tests.benchmarks.scorecards
 

@@ -138,6 +138,24 @@ def own_page(page: Page) -> None:
     page.goto("/me/")
 
 
+def plain_json(page: Page) -> None:
+    page.get_by_label("Kind of endpoint").select_option("http_json")
+
+
+def registered(page: Page) -> None:
+    page.get_by_label("Name of the chatbot").fill("Live chatbot")
+    page.get_by_label("Address").fill("https://chat.invalid/v1")
+    page.get_by_label("Model").fill("tiny")
+    page.get_by_role("button", name="Register the endpoint").click()
+    page.locator("#test-endpoint").wait_for()
+
+
+def tested(page: Page) -> None:
+    registered(page)
+    page.locator("#test-endpoint").click()
+    page.locator("#live .wrong").first.wait_for()
+
+
 ARRIVING: list[tuple[str, str, State]] = [
     ("judge-rich", "/judge/showcase/", judging),
     ("judge-why", "/judge/showcase/", why),
@@ -201,6 +219,11 @@ CONSOLE: list[tuple[str, str, State]] = [
         f"{DRAFT}/act/pilot/",
     )
 ]  # fmt: skip
+CONSOLE += [
+    ("console-endpoint-plain-json", "/console/chatbots/new/", plain_json),
+    ("console-endpoint", "/console/chatbots/new/", registered),
+    ("console-endpoint-failed", "/console/chatbots/new/", tested),
+]
 
 
 @contextmanager
