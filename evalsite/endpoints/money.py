@@ -32,7 +32,7 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class MoneyLeft:
     """Money left under one cap. `code` names the cap: "daily", "version" or "campaign"."""
 
     code: str
@@ -86,16 +86,16 @@ def usage_of(endpoint: Endpoint, reply: ChatReply, *, input_tokens: int) -> Usag
     return Usage(tokens_in, tokens_out, cost_of(endpoint, tokens_in, tokens_out), estimated)
 
 
-def caps_left(endpoint: Endpoint, now: datetime) -> list[Left]:
+def caps_left(endpoint: Endpoint, now: datetime) -> list[MoneyLeft]:
     """Return what is left under the endpoint's own caps, after the costs so far and what running calls reserve."""
-    found: list[Left] = []
+    found: list[MoneyLeft] = []
     if endpoint.daily_cap is None and endpoint.version_cap is None:
         return found
     reserved = _reserved(CallRequest.objects.filter(endpoint=endpoint))
     if endpoint.daily_cap is not None:
-        found.append(Left("daily", endpoint.daily_cap - cost_so_far(endpoint, day=now) - reserved))
+        found.append(MoneyLeft("daily", endpoint.daily_cap - cost_so_far(endpoint, day=now) - reserved))
     if endpoint.version_cap is not None:
-        found.append(Left("version", endpoint.version_cap - cost_so_far(endpoint) - reserved))
+        found.append(MoneyLeft("version", endpoint.version_cap - cost_so_far(endpoint) - reserved))
     return found
 
 

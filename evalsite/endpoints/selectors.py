@@ -17,7 +17,7 @@ from evalsite.endpoints.adapters.base import MASK, MaskedRequest
 from evalsite.endpoints.failures import advice
 from evalsite.endpoints.messages import TEST_TURNS, messages_of
 from evalsite.endpoints.models import Call, CallRequest, Collection, DailyCost, Drift, Endpoint, EndpointCheck, Secret
-from evalsite.endpoints.money import Left, budget_reached, caps_left, cost_so_far, reservation
+from evalsite.endpoints.money import MoneyLeft, budget_reached, caps_left, cost_so_far, reservation
 from evalsite.endpoints.options import adapter_options
 
 RECENT_CALLS, RECENT = 200, timedelta(days=1)
@@ -257,7 +257,7 @@ def _quantile(ordered: Sequence[float], share: float) -> float | None:
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)] if ordered else None
 
 
-def _cap_reached(left: list[Left], price: Decimal) -> str:
+def _cap_reached(left: list[MoneyLeft], price: Decimal) -> str:
     return next((one.code for one in left if one.amount < price or one.amount <= 0), "")
 
 
