@@ -268,6 +268,7 @@ QUERIES: Mapping[str, Callable[[Tenant], Json]] = {
 # Each act, with what it needs; before it, what must have been done.
 WITH: Mapping[str, Callable[[Tenant], Json]] = {
     "add_entrant": lambda there: {"version": str(there.newcomer.public_id)},
+    "cap_calls": lambda _: {"call_cap": 10},
     "exclude": lambda there: {"annotator": str(there.judge.public_id), "reason": "tapped one key"},
     "extend": lambda _: {"target_se": 0.04},
     "full_check": lambda _: {},
@@ -289,7 +290,7 @@ WITH: Mapping[str, Callable[[Tenant], Json]] = {
     "withdraw_gold": lambda there: {"gold": there.gold, "reason": "can be seen otherwise"},
 }
 BEFORE = {"resume": "pause", "readmit": "exclude", "resume_annotator": "pause_annotator"}
-OF_DRAFTS = {"launch", "pilot", "limits"}
+OF_DRAFTS = {"launch", "pilot", "limits", "cap_calls"}
 
 
 def prompt_of(there: Tenant) -> Any:

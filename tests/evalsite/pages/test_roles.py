@@ -71,6 +71,7 @@ def annotator_for(campaign: Campaign, act: Act) -> dict[str, str]:
 
 PLAIN: dict[Act, dict[str, Any]] = {
     Act.PILOT: {"judgments": 3},
+    Act.CAP_CALLS: {"call_cap": 10},
     Act.EXTEND: {"target_se": 0.04},
     Act.SHOW: {"visibility": "link"},
     Act.SHARE: {"username": "charlie", "role": "viewer"},
