@@ -211,7 +211,8 @@ def sequences() -> list[tuple[str, int]]:
         return []
     with connection.cursor() as cursor:
         cursor.execute("SELECT name, seq FROM sqlite_sequence WHERE seq > 0 ORDER BY name")
-        return cursor.fetchall()
+        found: list[tuple[str, int]] = cursor.fetchall()
+    return found
 
 
 def _record(builder: Builder) -> Recording:

@@ -468,7 +468,7 @@ def test_the_forecast_moves_with_budget_and_plan(owner: Client, draft: Campaign)
     assert forecasts(owner, draft, target_se="0.5", budget="20")[0][0] <= 20
     plan_set(campaign=draft, options=PlanOptions(votes_per_pair=5))
     planned = forecasts(owner, draft, target_se="0.1")[0]
-    assert planned == (30, 0.0), "six pairs of five votes are all there is"
+    assert planned == (30.0, 0.0), "six pairs of five votes are all there is"
     assert planned != usual[0]
 
 
