@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from django.db.backends.postgresql.operations import DatabaseOperations
-from django.db.backends.sqlite3.operations import DatabaseOperations as SQLiteOperations
+from django.db.backends.sqlite3.base import DatabaseWrapper as SQLiteWrapper
 from django.test import TransactionTestCase
 
 
@@ -35,11 +35,14 @@ def quick_flush() -> Iterator[None]:
         yield
 
 
+SQLiteOperations = SQLiteWrapper.ops_class  # its module cannot be imported before the wrapper's
+
+
 @contextmanager
 def flush_with_sequences() -> Iterator[None]:
     """Begin SQLite's ids anew after each test that commits, as a rollback does: rows of other tests have the same."""
 
-    def resets(self: SQLiteOperations, style: Any, tables: Sequence[str], **options: bool) -> list[str]:
+    def resets(self: Any, style: Any, tables: Sequence[str], **options: bool) -> list[str]:
         return deletes(self, style, tables, **options | {"reset_sequences": True})
 
     def teardown(self: TransactionTestCase) -> None:
