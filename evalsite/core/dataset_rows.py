@@ -22,6 +22,50 @@ SPEAKERS = {"user": "user", "assistant": "chatbot"}
 _Convert = Callable[[FileRow], Iterable[dict[str, Any]]]
 
 
+_IDS = ("promptid", "id", "questionid", "qid")
+# Our columns, and other names of them without case, blanks and separators.
+_PROMPT_COLUMNS = {
+    "prompt_id": _IDS,
+    "text": ("text", "prompt", "question", "input", "query"),
+    "turns": ("turns",),
+    "category": ("category", "topic", "domain"),
+}
+_REPLY_COLUMNS = {
+    "prompt_id": _IDS,
+    "reply": ("reply", "response", "answer", "output", "completion"),
+    "sample": ("sample",),
+}
+
+
+def _renamed(reading: FileRows, names: Mapping[str, tuple[str, ...]], needed: Iterable[set[str]]) -> FileRows:
+    """Return the rows under our names of the columns, if none of the needed ones is missing.
+
+    Raises InvalidInput if several columns can be meant.
+    """
+    if reading.form == "text":
+        return reading
+    ours: dict[str, str] = {}
+    for name, others in names.items():
+        found = [column for column in reading.columns if re.sub(r"[\s_-]+", "", column.casefold()) in others]
+        if name in reading.columns or not found:
+            continue
+        if len(found) > 1:
+            raise InvalidInput(
+                _("Several columns can be %(name)s: %(columns)s.") % {"name": name, "columns": ", ".join(found)},
+                hint=_("Call the right one %(name)s.") % {"name": name},
+                field=name,
+            )
+        ours[found[0]] = name
+    columns = tuple(ours.get(name, name) for name in reading.columns)
+    if not ours or any(choice.isdisjoint(columns) for choice in needed):
+        return reading  # errors then name the columns as the file does
+    rows = (
+        FileRow(row.line, {ours.get(name, name): cell for name, cell in row.cells.items()}, row.problem)
+        for row in reading.rows
+    )
+    return replace(reading, columns=columns, rows=tuple(rows))
+
+
 def prompts_converted(reading: FileRows) -> FileRows:
     """Return the prompts of a file with the columns `prompt_id`, `text` or `turns`, and `category`."""
     columns = set(reading.columns)
@@ -33,13 +77,13 @@ def prompts_converted(reading: FileRows) -> FileRows:
         return _converted(reading, ("prompt_id", "text", "category"), _instruction)
     if "messages" in columns:
         return _converted(reading, ("prompt_id", "turns"), lambda row: [_conversation(row, prompt=True)])
-    return reading
+    return _renamed(reading, _PROMPT_COLUMNS, ({"prompt_id"}, {"text", "turns"}))
 
 
 def replies_converted(reading: FileRows) -> FileRows:
     """Return the replies of a file with the columns `prompt_id`, `reply` and `sample`."""
     columns = set(reading.columns)
-    if {"prompt_id", "reply"} & columns:
+    if {"prompt_id", "reply"} <= columns:
         return reading
     if {"question_id", "choices"} <= columns:
         return _converted(_of_one(reading, "model_id"), ("prompt_id", "reply", "sample"), _answers)
@@ -47,7 +91,7 @@ def replies_converted(reading: FileRows) -> FileRows:
         return _converted(_of_one(reading, "generator"), ("prompt_id", "reply"), _output)
     if "messages" in columns:
         return _converted(reading, ("prompt_id", "reply"), lambda row: [_conversation(row, prompt=False)])
-    return reading
+    return _renamed(reading, _REPLY_COLUMNS, ({"prompt_id"}, {"reply"}))
 
 
 def lines_matched(reading: FileRows, keys: Iterable[str]) -> FileRows:

@@ -103,6 +103,13 @@ TEMPLATES: Mapping[str, Template] = MappingProxyType(
         "endpoint_misconfigured": Template(gettext_noop("a call failed: %(error)s")),
         "endpoint_calls_fail": Template(gettext_noop("%(failed)s of the last %(calls)s calls failed: %(error)s")),
         "endpoint_check_failed": Template(gettext_noop("a check failed: %(error)s")),
+        # Submissions of chatbots
+        "rows_refused": Template(gettext_noop("%(rows)s rows of its file are refused")),
+        "submitter_withdrew": Template(gettext_noop("its submitter withdrew it")),
+        "endpoint_test_failed": Template(gettext_noop("the test of its endpoint failed: %(error)s")),
+        "endpoint_gave_no_reply": Template(gettext_noop("its endpoint gave no reply to any prompt")),
+        "placed_exactly": Template(gettext_noop("rank %(low)s after %(judgments)s judgments")),
+        "placed_between": Template(gettext_noop("rank %(low)s to %(high)s after %(judgments)s judgments")),
         # Answers that could not be given
         "board_would_be_empty": Template(
             gettext_noop("Without this annotator no judgment is left. There would be no board.")

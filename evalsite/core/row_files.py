@@ -36,9 +36,22 @@ FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20", "\t", "\r
 
 
 def defused(value: Any) -> Any:
-    """Prefix a cell that a spreadsheet would compute with an apostrophe."""
-    computed = isinstance(value, str) and (value.startswith(FORMULA) or value.lstrip().startswith(FORMULA))
-    return f"'{value}" if computed else value
+    """Prefix a cell that a spreadsheet would compute with an apostrophe. `undefused` takes it away."""
+    return f"'{value}" if isinstance(value, str) and _is_computed(value) else value
+
+
+def undefused(value: str) -> str:
+    """Return the text that `defused` was given."""
+    return value[1:] if value.startswith("'") and _is_computed(value) else value
+
+
+def _is_computed(text: str) -> bool:
+    """Whether a spreadsheet would compute the text, apart from apostrophes before it.
+
+    One that has an apostrophe by itself gets another one, so that every text can be restored.
+    """
+    text = text.lstrip("'")
+    return text.startswith(FORMULA) or text.lstrip().startswith(FORMULA)
 
 
 def csv_text(rows: Iterable[Iterable[Any]], *, lineterminator: str = "\r\n") -> str:
@@ -259,7 +272,7 @@ def _csv_row(line: int, cells: Mapping[Any, Any]) -> FileRow:
         return FileRow(line, {}, _("it has more cells than the head"))
     if None in cells.values():
         return FileRow(line, {}, _("it has fewer cells than the head"))
-    return FileRow(line, cells)
+    return FileRow(line, {name: undefused(cell) for name, cell in cells.items()})
 
 
 def _jsonl(content: bytes) -> FileRows:

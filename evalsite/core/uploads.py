@@ -61,6 +61,15 @@ def uploads_keep(*, subject: uuid.UUID, purpose: str, files: list[tuple[str, byt
         )
 
 
+def upload_add(*, subject: uuid.UUID, purpose: str, name: str, content: bytes, most: int) -> Upload:
+    """Store one more file, and drop the oldest of the same purpose beyond `most`."""
+    with write_transaction():
+        same = Upload.objects.filter(subject=subject, purpose=purpose).order_by("-pk")
+        old = list(same.values_list("pk", flat=True)[most - 1 :])
+        Upload.objects.filter(pk__in=old).delete()
+        return Upload.objects.create(subject=subject, purpose=purpose, name=name[:200], content=content)
+
+
 def uploads_bytes(*, subject: uuid.UUID, excluding: str = "") -> int:
     """Return the size of the stored files in bytes, except for one purpose."""
     kept = Upload.objects.filter(subject=subject).exclude(purpose=excluding)

@@ -8,7 +8,7 @@ The report lists the result for every row: added, unchanged, or refused with a r
 import json
 import uuid
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +21,16 @@ from evalsite.core.dataset_rows import prompts_converted
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import InvalidInput
 from evalsite.core.number_format import whole
-from evalsite.core.row_files import LONGEST_CELL, FileRow, column_list, identifier, rows_read, rows_refuse, unstorable
+from evalsite.core.row_files import (
+    LONGEST_CELL,
+    FileRow,
+    column_list,
+    csv_text,
+    identifier,
+    rows_read,
+    rows_refuse,
+    unstorable,
+)
 from evalsite.prompts.models import Prompt, PromptSet
 from evalsite.prompts.services import NewPrompt, check_turns, prompts_add
 
@@ -52,6 +61,29 @@ class PromptReport:
 
     def count(self, fate: str) -> int:
         return Counter(row.fate for row in self.rows)[fate]
+
+
+def prompts_csv(prompt_set: PromptSet) -> Iterator[str]:
+    """Yield the prompts of a set as a CSV file that `prompts_import` reads. Prompts without a text are left out."""
+    yield csv_text([["prompt_id", "text", "turns", "category"]])
+    for prompt in _written(prompt_set):
+        turns = prompt.turns or []
+        alone = len(turns) == 1
+        more = "" if alone else json.dumps(turns, ensure_ascii=False)
+        yield csv_text([[prompt.key, turns[0]["text"] if alone else "", more, prompt.category]])
+
+
+def prompts_jsonl(prompt_set: PromptSet) -> Iterator[str]:
+    """Yield the prompts of a set as JSON lines that `prompts_import` reads."""
+    for prompt in _written(prompt_set):
+        turns = prompt.turns or []
+        text = {"text": turns[0]["text"]} if len(turns) == 1 else {"turns": turns}
+        row = {"prompt_id": prompt.key, **text, "category": prompt.category}
+        yield json.dumps(row, ensure_ascii=False) + "\n"
+
+
+def _written(prompt_set: PromptSet) -> Iterator[Prompt]:
+    return prompt_set.prompts.filter(corrected_by__isnull=True, turns__isnull=False).order_by("pk").iterator()
 
 
 def prompts_preview(*, prompt_set: PromptSet | None, content: bytes, name: str = "") -> PromptReport:

@@ -40,6 +40,8 @@ IMMUTABLE = {
     "judgments_bonus",
     "adaptive_snapshot",
     "adaptive_decision",
+    "dialogues_continuation",
+    "submissions_submissionevent",
 }
 
 
