@@ -10,8 +10,7 @@ import io
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import numpy as np
-
+from evalsite.exchange.coded_columns import CodedColumn
 from evalsite.exchange.errors import FormatError
 from evalsite.exchange.file_opening import MAX_BYTES, MAX_RECORD, OpenedFile
 from evalsite.exchange.table_records import table_text
@@ -47,6 +46,7 @@ class Checked(io.RawIOBase):
     def _checked(self, piece: bytes) -> bytes:
         if any(sign in piece for sign in self._signs):
             raise NotPlain
+        self._source.apostrophes = self._source.apostrophes or b"'" in piece
         return piece
 
 
@@ -110,7 +110,7 @@ def parquet_cells(file: io.BufferedReader, needed: Sequence[str]) -> Iterator[Ce
         raise NotPlain from error
 
 
-def _as_text(column: Any) -> list[str]:
+def _as_text(column: Any) -> Sequence[str]:
     import pyarrow as pa
 
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
@@ -118,8 +118,7 @@ def _as_text(column: Any) -> list[str]:
     return list(map(table_text, column.to_pylist()))
 
 
-def _cells(column: Any) -> list[str]:
+def _cells(column: Any) -> CodedColumn:
     """Return the texts of a column, each of them once in memory."""
     coded = column.dictionary_encode()
-    texts: list[str] = np.array(coded.dictionary.to_pylist(), dtype=object)[coded.indices.to_numpy()].tolist()
-    return texts
+    return CodedColumn(coded.dictionary.to_pylist(), coded.indices.to_numpy())

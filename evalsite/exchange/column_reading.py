@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain, islice
-from operator import eq
+from operator import eq, itemgetter
 from pathlib import Path
 from sys import intern
 from typing import Any
 
+from evalsite.core.row_files import undefused
 from evalsite.core.text_names import UNPRINTABLE
 from evalsite.exchange.arrow_tables import Checked, NotPlain, arrow_cells, is_plain, parquet_cells, parquet_header
+from evalsite.exchange.coded_columns import CodedColumn
 from evalsite.exchange.errors import FormatError
 from evalsite.exchange.file_opening import BUFFER, MAX_RECORD, OpenedFile, Progress, open_source
 from evalsite.exchange.json_records import Nested, cell_text
@@ -29,6 +32,7 @@ from evalsite.exchange.vote_reading import Options
 from evalsite.exchange.votes import Vote
 
 CHUNK = 500  # Rows in memory, beside the votes.
+MOST_REMEMBERED = 100_000  # Different texts of a column.
 
 Columns = dict[str, list[Any]]
 _Cells = Mapping[str, Sequence[str]]
@@ -63,13 +67,33 @@ def _columns(
     path: Path, options: Options, flags: Flags, most: int, progress: Progress | None, *, with_arrow: bool
 ) -> Columns:
     votes: Columns = {name: [] for name in Vote._fields}
-    with open_source(path, progress=progress, encoding=options.encoding) as source:
-        for chunk in _Table(source, options, flags).chunks(with_arrow=with_arrow):
-            for name, column in chunk.items():
-                votes[name] += column
-            if len(votes["row"]) > most:
-                raise _GivesUp
+    for chunk in _chunks(path, options, flags, progress, with_arrow=with_arrow):
+        for name, column in chunk.items():
+            votes[name] += column
+        if len(votes["row"]) > most:
+            raise _GivesUp
     return votes
+
+
+def _chunks(
+    path: Path, options: Options, flags: Flags, progress: Progress | None, *, with_arrow: bool
+) -> Iterator[Columns]:
+    with open_source(path, progress=progress, encoding=options.encoding) as source:
+        yield from _Table(source, options, flags).chunks(with_arrow=with_arrow)
+
+
+class AnotherReader(Exception):
+    """Another reader has to read the file, from its beginning."""
+
+
+def column_chunks(
+    path: Path, options: Options, flags: Flags, progress: Progress | None, *, with_arrow: bool
+) -> Iterator[Columns]:
+    """Yield the votes in columns, some thousand at a time. Raises AnotherReader at anything unusual."""
+    try:
+        yield from _chunks(path, options, flags, progress, with_arrow=with_arrow)
+    except (NotPlain, FormatError, _GivesUp, csv.Error, UnicodeDecodeError) as error:
+        raise AnotherReader from error
 
 
 class _Table:
@@ -82,6 +106,8 @@ class _Table:
         self._outcomes: dict[tuple[str, ...], Outcome] = {}
         self._prompts: dict[tuple[str, ...], str | None] = {}
         self._orders: dict[str, int | None] = {}
+        self._labels: dict[str, Outcome | None] = {}
+        self._texts: dict[str, _Texts] = {}
         self._row = 0
         self._wanted: dict[str, set[str]] = {}
         for column, value in options.where:
@@ -114,7 +140,7 @@ class _Table:
             if self._source.record_bytes > MAX_RECORD and any(sum(map(len, row)) > MAX_RECORD // 8 for row in rows):
                 raise _GivesUp  # Perhaps too long in bytes.
             self._source.record_done()
-            yield self._votes(self._cells(rows, records.header), layout)
+            yield self._votes(self._numbered(self._restored(self._cells(rows, records.header))), layout)
 
     def _arrow_chunks(self, records: Records, separator: str) -> Iterator[Columns]:
         head = self._source.stream.readline(MAX_RECORD)
@@ -125,7 +151,7 @@ class _Table:
         if len(records.header) == 1 or "" in records.header:
             raise NotPlain
         for cells in arrow_cells(self._source, records.header, self._needed(records, layout), separator):
-            yield self._votes(self._numbered(cells), layout)
+            yield self._votes(self._numbered(self._restored(cells)), layout)
 
     def _parquet_chunks(self, records: Records) -> Iterator[Columns]:
         records.learn_header(parquet_header(self._source.file))
@@ -180,15 +206,22 @@ class _Table:
         return self._options.mapping.apply(form, records, {})
 
     def _cells(self, rows: list[list[str]], header: list[str]) -> dict[str, Sequence[str]]:
-        """Return the selected rows in columns, with their numbers under "" (no column has an empty name)."""
+        """Return the rows in columns. Gives up if they have another number of cells than the header."""
         if set(map(len, rows)) != {len(header)} or len(header) == 1:
             rows = [row for row in rows if len(row) > 1 or (row and row[0].strip())]
         if set(map(len, rows)) - {len(header)} or "" in header:
             raise _GivesUp
         columns = zip(*rows, strict=True) if rows else ((),) * len(header)
-        return self._numbered(dict(zip(header, columns, strict=True)))
+        return dict(zip(header, columns, strict=True))
+
+    def _restored(self, cells: dict[str, Sequence[Any]]) -> dict[str, Sequence[Any]]:
+        """Return the cells of a CSV file without the apostrophes that `defused` adds."""
+        if not self._source.apostrophes:
+            return cells
+        return {name: _each(column, undefused) for name, column in cells.items()}
 
     def _numbered(self, cells: dict[str, Sequence[Any]]) -> dict[str, Sequence[Any]]:
+        """Return the selected rows, with their numbers under "" (no column has an empty name)."""
         count = len(next(iter(cells.values())))
         numbers = range(self._row + 1, self._row + count + 1)
         self._row += count
@@ -196,15 +229,15 @@ class _Table:
         return self._chosen(cells) if self._options.where else cells
 
     def _chosen(self, cells: dict[str, Sequence[Any]]) -> dict[str, Sequence[Any]]:
-        tests = [[cell.strip() in values for cell in cells[column]] for column, values in self._wanted.items()]
+        tests = [_each(cells[column], partial(_is_one_of, values)) for column, values in self._wanted.items()]
         kept = [number for number, test in enumerate(zip(*tests, strict=True)) if all(test)]
-        return {name: [column[number] for number in kept] for name, column in cells.items()}
+        return {name: _some(column, kept) for name, column in cells.items()}
 
     def _votes(self, cells: dict[str, Sequence[Any]], layout: Layout, *, flagged: bool = False) -> Columns:
         rows = list(cells.pop(""))
         if not flagged:
             self._flags.add_columns(cells, len(rows))
-        a, b = _names(cells[layout.system_a]), _names(cells[layout.system_b])
+        a, b = self._names(cells, layout.system_a), self._names(cells, layout.system_b)
         if any(map(eq, a, b)) or not (all(a) and all(b)):
             raise _GivesUp
         outcomes = self._judged(cells, layout)
@@ -215,19 +248,21 @@ class _Table:
             "row": rows,
             "system_a": a,
             "system_b": b,
-            "outcome": [outcome for outcome, _ in outcomes],
-            "both_bad": [bad for _, bad in outcomes],
+            "outcome": _listed(_each(outcomes, itemgetter(0))),
+            "both_bad": _listed(_each(outcomes, itemgetter(1))),
             "prompt_id": self._prompt_names(cells, layout, unknown),
-            "annotator_id": _optional(cells, layout.annotator, unknown),
-            "a_first": [self._order(order, layout) for order in orders] if layout.a_first else unknown,
-            "category": _optional(cells, layout.category, unknown),
-            "timestamp": _optional(cells, layout.timestamp, unknown),
-            "vote_id": _optional(cells, layout.vote_id, unknown),
-            "by": unknown if by is None else _names(cells[by]),
+            "annotator_id": self._optional(cells, layout.annotator, unknown),
+            "a_first": _listed(_each(orders, lambda order: self._order(order, layout))) if layout.a_first else unknown,
+            "category": self._optional(cells, layout.category, unknown),
+            "timestamp": self._optional(cells, layout.timestamp, unknown),
+            "vote_id": self._optional(cells, layout.vote_id, unknown),
+            "by": unknown if by is None else self._names(cells, by),
         }
 
-    def _judged(self, cells: _Cells, layout: Layout) -> list[Outcome]:
-        names = (layout.outcome,) if layout.judge is None else (*layout.required, *layout.used)
+    def _judged(self, cells: _Cells, layout: Layout) -> Sequence[Outcome]:
+        if layout.judge is None:
+            return _each(cells[layout.outcome], lambda label: self._label(label, layout))
+        names = (*layout.required, *layout.used)
         known = self._outcomes
         keys = list(zip(*(cells[name] for name in names), strict=True))
         for key in set(keys) - known.keys():
@@ -242,7 +277,7 @@ class _Table:
         if not layout.prompt and not layout.prompt_text:
             return list(unknown)
         if names == layout.prompt:
-            return _optional(cells, names, unknown)
+            return self._optional(cells, names, unknown)
         merge = self._options.merge_turns
         keys: list[tuple[str, ...]] = list(zip(*(cells[name] for name in names), strict=True))
         if layout.prompt_text:  # Texts are too long to remember.
@@ -251,28 +286,91 @@ class _Table:
             self._prompts[key] = prompt_cell(dict(zip(names, key, strict=True)), layout, merge_turns=merge)
         return [self._prompts[key] for key in keys]
 
+    def _label(self, cell: str, layout: Layout) -> Outcome | None:
+        if cell not in self._labels:
+            self._labels[cell] = layout.outcome_of({layout.outcome: cell})
+        return self._labels[cell]
+
     def _order(self, cell: str, layout: Layout) -> int | None:
         if cell not in self._orders:
             self._orders[cell] = order_cell({layout.a_first[0]: cell}, layout)
         return self._orders[cell]
 
+    def _names(self, cells: _Cells, column: str) -> list[str]:
+        return _listed(self._texts.setdefault(column, _Texts()).plain(cells[column]))
 
-def _names(cells: Sequence[str]) -> list[str]:
-    """Return the cells without surrounding blanks. Gives up unless all are short plain text."""
-    if Nested in set(map(type, cells)):
+    def _optional(self, cells: _Cells, columns: Sequence[str], unknown: list[None]) -> list[str | None]:
+        """Return the first cell with text of each row."""
+        found: list[str | None] = list(unknown)
+        for number, column in enumerate(columns):
+            texts = self._texts.setdefault(column, _Texts()).plain(cells[column])
+            if number == 0:
+                found = _listed(_each(texts, _text_or_none))
+            else:
+                found = [one or other or None for one, other in zip(found, texts, strict=True)]
+        return found
+
+
+class _Texts:
+    """The different texts of a column so far, without surrounding blanks. Times and identifiers are not remembered."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, str] = {}
+        self._remembers = True
+
+    def plain(self, cells: Sequence[str]) -> Sequence[str]:
+        """Return the cells without surrounding blanks. Gives up unless all are short plain text."""
+        values = cells.values if isinstance(cells, CodedColumn) else cells
+        texts = self._plain(values)
+        return CodedColumn(texts, cells.codes) if isinstance(cells, CodedColumn) else texts
+
+    def _plain(self, values: Sequence[str]) -> list[str]:
+        known = self._known
+        if not self._remembers:
+            _check_texts(values)
+            return list(map(str.strip, values))
+        try:
+            return [known[value] for value in values]
+        except KeyError:
+            pass
+        new = set(values) - known.keys()
+        _check_texts(new)
+        known.update((value, intern(value.strip())) for value in new)
+        found = [known[value] for value in values]
+        if len(known) > MOST_REMEMBERED:
+            self._remembers = False
+            known.clear()
+        return found
+
+
+def _check_texts(texts: Collection[str]) -> None:
+    """Give up unless all are short plain text."""
+    if Nested in set(map(type, texts)):
         raise _GivesUp
-    if cells and (UNPRINTABLE.search(" ".join(cells)) or len(max(cells, key=len)) > MAX_TEXT):
+    if texts and (UNPRINTABLE.search(" ".join(texts)) or len(max(texts, key=len)) > MAX_TEXT):
         raise _GivesUp
-    texts = set(cells)
-    if len(texts) == len(cells) > 1:  # Times and identifiers: nothing repeats.
-        return list(map(str.strip, cells))
-    known = {cell: intern(cell.strip()) for cell in texts}
-    return [known[cell] for cell in cells]
 
 
-def _optional(cells: _Cells, columns: Sequence[str], unknown: list[None]) -> list[str | None]:
-    """Return the first cell with text of each row."""
-    found: list[str | None] = list(unknown)
-    for column in columns:
-        found = [one or other or None for one, other in zip(found, _names(cells[column]), strict=True)]
-    return found
+def _text_or_none(text: str) -> str | None:
+    return text or None
+
+
+def _each(cells: Sequence[Any], change: Callable[[Any], Any]) -> Sequence[Any]:
+    """Return what `change` makes of each cell. Of coded columns it is asked once for each different text."""
+    if isinstance(cells, CodedColumn):
+        return CodedColumn(list(map(change, cells.values)), cells.codes)
+    return list(map(change, cells))
+
+
+def _listed(cells: Sequence[Any]) -> list[Any]:
+    return cells.listed(cells.values) if isinstance(cells, CodedColumn) else list(cells)
+
+
+def _some(cells: Sequence[Any], kept: Sequence[int]) -> Sequence[Any]:
+    if isinstance(cells, CodedColumn):
+        return CodedColumn(cells.values, cells.codes[list(kept)])
+    return [cells[number] for number in kept]
+
+
+def _is_one_of(values: Collection[str], cell: str) -> bool:
+    return cell.strip() in values

@@ -90,6 +90,7 @@ class OpenedFile:
 
     def __init__(self, file: io.BufferedReader, progress: Progress | None, encoding: str | None = None) -> None:
         self.file = file
+        self.apostrophes = False  # Whether the bytes that were read in columns hold any.
         self._progress = progress
         self._size = os.fstat(file.fileno()).st_size
         magic = file.peek(4)[:4]

@@ -13,6 +13,7 @@ import csv
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
+from evalsite.core.row_files import undefused
 from evalsite.exchange.errors import FormatError
 from evalsite.exchange.file_opening import MAX_RECORD, PARQUET_MAGIC, OpenedFile
 from evalsite.exchange.json_records import Nested, array_items, is_wrapped, line_pairs, wrapped_items
@@ -86,6 +87,8 @@ class Records:
                     code="ragged_row",
                     hint="Put fields that contain the separator in quotation marks.",
                 )
+            if self.kind == "CSV" and any(field.startswith("'") for field in fields):
+                fields = list(map(undefused, fields))
             self.fields = fields
             yield Record(row, self.line, dict(zip(names, fields, strict=True)))
             if self.kind != "CSV":

@@ -10,62 +10,17 @@ from typing import Any
 
 import numpy as np
 
+from evalsite.boards.selection_reports import ReportOptions, SettingReport, setting_report
 from evalsite.exchange.errors import FormatError, listed, quoted
 from evalsite.exchange.selection_file import SelectionFile, SelectionFileError, SettingSelections, read_selections
 from irt_engine.errors import EngineWarning
 from irt_engine.selections import (
-    ClusteredAnalysis,
-    Repetition,
-    SelectionAnalysis,
     Selections,
     TurnDesign,
     TurnSize,
-    analyse,
     analyse_clustered,
-    by_position,
-    reselection,
-    tie_repetition,
     turns_needed,
 )
-from irt_engine.selections.analysis import McNemarMethod
-from irt_engine.significance.share_intervals import IntervalMethod
-
-
-@dataclass(frozen=True, slots=True)
-class ReportOptions:
-    """interval of win rates, McNemar's test, and the share that a single chatbot is tested against."""
-
-    interval: IntervalMethod = "wilson"
-    mcnemar: McNemarMethod = "chi_square"
-    baseline: float = 0.8
-
-
-@dataclass(frozen=True, slots=True)
-class PositionShares:
-    """Selection by display position: all turns alike, and with conversations as units."""
-
-    plain: SelectionAnalysis
-    clustered: ClusteredAnalysis
-
-
-@dataclass(frozen=True, slots=True)
-class ConversationReport:
-    """What needs the turns one by one: tests by conversation, display positions, and consecutive turns."""
-
-    clustered: ClusteredAnalysis
-    positions: PositionShares | None
-    reselection: tuple[Repetition, ...]
-    ties: tuple[Repetition, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class SettingReport:
-    """The report of one setting. conversations: None for counts, and for a single conversation."""
-
-    name: str
-    one_best: bool
-    analysis: SelectionAnalysis
-    conversations: ConversationReport | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +41,7 @@ def report_selections(file: SelectionFile, options: ReportOptions) -> SelectionR
     for setting in file.settings:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", EngineWarning)
-            report = _setting_report(setting, options)
+            report = setting_report(setting.name, setting.selections, setting.table, options)
         reports.append(report)
         found = [str(one.message) for one in caught if issubclass(one.category, EngineWarning)]
         messages += [f"{setting.name}: {text}." for text in dict.fromkeys(map(_for_command, found))]
@@ -97,26 +52,6 @@ def report_selections(file: SelectionFile, options: ReportOptions) -> SelectionR
 def _for_command(text: str) -> str:
     """Return an engine's warning with the option of the command in place of the argument."""
     return text.replace("method='exact'", "--mcnemar exact")
-
-
-def _setting_report(setting: SettingSelections, options: ReportOptions) -> SettingReport:
-    analysis = analyse(setting.selections, interval=options.interval, method=options.mcnemar, baseline=options.baseline)
-    return SettingReport(setting.name, setting.selections.one_best, analysis, _conversations(setting, options))
-
-
-def _conversations(setting: SettingSelections, options: ReportOptions) -> ConversationReport | None:
-    if setting.table is None:
-        return None
-    clustered = analyse_clustered(setting.table, baseline=options.baseline)
-    if clustered is None:
-        return None
-    table = by_position(setting.table)
-    positions = None
-    if table is not None:
-        by_conversation = analyse_clustered(table)
-        if by_conversation is not None:
-            positions = PositionShares(analyse(table.selections, interval=options.interval), by_conversation)
-    return ConversationReport(clustered, positions, reselection(setting.table), tie_repetition(setting.table))
 
 
 def _doubts(setting: SettingSelections, report: SettingReport) -> Iterator[str]:

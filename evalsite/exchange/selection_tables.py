@@ -5,13 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from evalsite.exchange.selection_reports import (
-    ConversationReport,
-    PositionShares,
-    ReportOptions,
-    SelectionReport,
-    SettingReport,
-)
+from evalsite.boards.selection_reports import ConversationReport, PositionShares, ReportOptions, SettingReport
+from evalsite.exchange.selection_reports import SelectionReport
 from evalsite.exchange.text_layout import aligned, counted, short_name
 from irt_engine.selections import (
     ClusteredAnalysis,

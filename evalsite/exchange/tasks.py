@@ -1,4 +1,4 @@
-"""The worker's job of exchange: forecasts for drafts."""
+"""The worker's jobs of exchange: forecasts for drafts, and uploaded vote files."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -9,6 +9,7 @@ from evalsite.campaigns.plans import PlanOptions
 from evalsite.core import inquiries
 from evalsite.core.errors import InvalidInput
 from evalsite.exchange.draft_forecasts import FORECAST, DraftDesign
+from evalsite.exchange.vote_uploads import READ, TAKE
 
 
 @inquiries.answers(FORECAST)
@@ -43,3 +44,19 @@ def forecast(args: Mapping[str, Any]) -> Mapping[str, Any]:
         rest = why.text if why.data is None else Reason.from_json(why.data)
         raise InvalidInput(f"No forecast: {error}", reason=Reason("no_forecast", {"rest": rest})) from error
     return {**asdict(made), "advice": made.advice_texts, "advice_data": [one.as_json() for one in made.advice]}
+
+
+@inquiries.answers(READ)
+def uploaded_votes_read(args: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what is in an uploaded vote file, or its fault."""
+    from evalsite.exchange.vote_upload_answers import votes_read
+
+    return votes_read(args)
+
+
+@inquiries.answers(TAKE)
+def uploaded_votes_take(args: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Import an uploaded vote file."""
+    from evalsite.exchange.vote_upload_answers import votes_take
+
+    return votes_take(args)

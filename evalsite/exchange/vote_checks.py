@@ -10,6 +10,7 @@ from unicodedata import category, normalize
 
 import numpy as np
 
+from evalsite.exchange.coded_columns import CodedColumn
 from evalsite.exchange.errors import FormatError, VoteFileError, escaped, listed, quoted
 from evalsite.exchange.record_reading import Nested
 from evalsite.exchange.votes import Vote
@@ -51,7 +52,9 @@ class Flags:
         """Add rows, given in columns."""
         self._rows += rows
         for column in filter(self.watches, columns):
-            for value, count in Counter(columns[column]).items():
+            cells = columns[column]
+            counted = cells.counted() if isinstance(cells, CodedColumn) else Counter(cells).items()
+            for value, count in counted:
                 self._look(column, value, count)
 
     def leave_out(self, why: str) -> None:

@@ -50,10 +50,13 @@ def iter_votes(
     Raises VoteFileError.
     """
     options = Options(by, where, without, merge_turns, encoding, mapping or ColumnMapping())
-    yield from _iter_votes(Path(path), options, Flags(column for column, _ in where), progress)
+    yield from votes_one_by_one(Path(path), options, Flags(column for column, _ in where), progress)
 
 
-def _iter_votes(path: Path, options: Options, flags: Flags, progress: Progress | None) -> Generator[Vote, None, None]:
+def votes_one_by_one(
+    path: Path, options: Options, flags: Flags, progress: Progress | None
+) -> Generator[Vote, None, None]:
+    """Yield the votes of the file one by one, and gather warnings in `flags`. Raises VoteFileError."""
     records: Records | None = None
     try:
         with open_source(path, progress=progress, encoding=options.encoding) as source:
@@ -100,7 +103,7 @@ def _rows_read(
 ) -> dict[str, list[Any]]:
     """Return the columns of all votes, read row by row."""
     columns: Sequence[list[Any]] = [[] for _ in Vote._fields]
-    with closing(_iter_votes(path, options, flags, progress)) as votes:
+    with closing(votes_one_by_one(path, options, flags, progress)) as votes:
         for vote in votes:
             if len(columns[0]) == MAX_VOTES:
                 problem = FormatError(

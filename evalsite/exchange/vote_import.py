@@ -4,31 +4,37 @@ Values that the file lacks are stored as unknown: annotator, display order, text
 written in one transaction, so an error in the last row leaves no data behind.
 """
 
-import hashlib
-import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+from django.db import connection
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 from django.utils.text import slugify
 
-from evalsite.accounts.models import Organisation
+from evalsite.accounts.models import Organisation, User
 from evalsite.accounts.services import organisation_create
 from evalsite.boards.models import Board
 from evalsite.boards.services import board_default
 from evalsite.campaigns.models import Aspect, Campaign, Entrant
 from evalsite.campaigns.selectors import as_uuid, aspect_primary
 from evalsite.campaigns.services import Design, campaign_create, entrant_add, refit_request
-from evalsite.chatbots.models import Chatbot, Reply, Version
-from evalsite.chatbots.services import chatbot_create, replies_add, version_create
-from evalsite.core.db import write_transaction
+from evalsite.chatbots.models import Chatbot, Reply
+from evalsite.chatbots.services import chatbot_create, version_create
+from evalsite.core.audit import audit_record
+from evalsite.core.bulk_insert import rows_insert
+from evalsite.core.db import patient_statements, write_transaction
 from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.exchange.makers import Maker, makers_found, makers_record
 from evalsite.exchange.models import ImportedVote, VoteSource
-from evalsite.exchange.vote_file import ColumnMapping, Vote, Votes, read_votes
+from evalsite.exchange.vote_file import ColumnMapping
+from evalsite.exchange.vote_reading import Options
+from evalsite.exchange.vote_survey import VoteSurvey, pair_of, parts_of, votes_survey
 from evalsite.judgments.item_keys import item_of
 from evalsite.judgments.models import (
     Annotator,
@@ -41,20 +47,12 @@ from evalsite.judgments.models import (
     Place,
 )
 from evalsite.prompts.models import Prompt
-from evalsite.prompts.services import NewPrompt, prompt_set_create, prompts_add
+from evalsite.prompts.services import prompt_set_create
 from evalsite.refits.services import campaign_close
 from scheduler.reasons import Reason
 
-CHUNK = 2000
-LONGEST = {
-    "system_a": 200,
-    "system_b": 200,
-    "prompt_id": 200,
-    "annotator_id": 200,
-    "vote_id": 200,
-    "category": 100,
-}
 IMPORTED = "imported"
+_READING = 4  # A fifth of the progress is the reading.
 
 Progress = Callable[[int, int], None]
 
@@ -89,6 +87,7 @@ def votes_import(
     mapping: ColumnMapping | None = None,
     made_by: Sequence[Maker] = (),
     progress: Progress | None = None,
+    by: User | None = None,
 ) -> Imported:
     """Import a vote file as the campaign `name` and request its fit.
 
@@ -100,6 +99,7 @@ def votes_import(
     visibility: by default, everybody with the link sees the board.
     encoding, mapping: as in `read_votes`.
     source: name of the source; by default the file's name.
+    by: the person who imports, for the campaign's log.
     made_by: organisations that made chatbots, recorded even if the votes exist already.
 
     Raises VoteFileError for an invalid file and InvalidInput for names that cannot be stored. Raises Conflict for
@@ -115,32 +115,53 @@ def votes_import(
         if len(value) > 200 or "\0" in value:
             raise InvalidInput(f"The name given as --{field} cannot be stored (200 characters at most).", field=field)
     # Every row is checked before the first one is written.
-    votes = read_votes(path, where=where, merge_turns=merge_turns, encoding=encoding, mapping=mapping)
-    _check_lengths(votes.rows(), path)
-    sha256 = _sha256(votes.rows())
-    makers = makers_found(made_by, _chatbots(votes.rows())) if made_by else {}
-    with write_transaction():
-        campaign = Campaign.objects.filter(slug=slug).first()
-        known = VoteSource.objects.filter(campaign=campaign, name=source).first() if campaign else None
-        if known is not None:
-            _refuse_changes(known, votes.rows(), path)
-            _refuse_visibility(known.campaign, visibility)
-            makers_record(makers, keeper=known.campaign.organisation)
-            return Imported(
-                board_default(campaign=known.campaign), known.votes, False, votes.warnings, None, votes.looks_like
-            )
-        if campaign is not None:
-            raise Conflict(
-                f"There is already a campaign {slug!r}, and {source!r} is not one of its sources.",
-                hint="Choose another name for --campaign.",
-                field="campaign",
-            )
-        found = _owner(organisation)
-        owner = found or organisation_create(name=organisation)
-        seen_by = visibility or Campaign.Visibility.LINK
-        board = _Import(source, owner, name, slug, seen_by).run(votes, sha256, progress)
-        makers_record(makers, keeper=owner)
-    return Imported(board, len(votes), True, votes.warnings, None if found else owner, votes.looks_like)
+    options = Options(None, where, (), merge_turns, encoding, mapping or ColumnMapping())
+    survey = votes_survey(path, options, None if progress is None else _first_part(progress))
+    with closing(survey), patient_statements():
+        makers = makers_found(made_by, survey.chatbots) if made_by else {}
+        with write_transaction():
+            return _stored(survey, path, name, slug, source, organisation, visibility, makers, progress, by)
+
+
+def _first_part(progress: Progress) -> Progress:
+    return lambda done, total: progress(done, (_READING + 1) * total)
+
+
+def _stored(
+    survey: VoteSurvey,
+    path: Path,
+    name: str,
+    slug: str,
+    source: str,
+    organisation: str,
+    visibility: Campaign.Visibility | None,
+    makers: Mapping[str, Organisation],
+    progress: Progress | None,
+    by: User | None,
+) -> Imported:
+    """Store the votes as a new campaign, or find out that they are there."""
+    campaign = Campaign.objects.filter(slug=slug).first()
+    known = VoteSource.objects.filter(campaign=campaign, name=source).first() if campaign else None
+    if known is not None:
+        _refuse_changes(known, survey, path)
+        _refuse_visibility(known.campaign, visibility)
+        makers_record(makers, keeper=known.campaign.organisation)
+        board = board_default(campaign=known.campaign)
+        return Imported(board, known.votes, False, survey.warnings, None, survey.looks_like)
+    if campaign is not None:
+        raise Conflict(
+            f"There is already a campaign {slug!r}, and {source!r} is not one of its sources.",
+            hint="Choose another name for --campaign.",
+            field="campaign",
+        )
+    found = _owner(organisation)
+    owner = found or organisation_create(name=organisation)
+    started = _Import(source, owner, name, slug, visibility or Campaign.Visibility.LINK)
+    board = started.run(survey, progress)
+    makers_record(makers, keeper=owner)
+    if by is not None:
+        audit_record(act="set_up", subject=started.campaign.public_id, by=by, after={"name": name}, target=source)
+    return Imported(board, survey.votes, True, survey.warnings, None if found else owner, survey.looks_like)
 
 
 def _owner(organisation: str) -> Organisation | None:
@@ -152,50 +173,19 @@ def _owner(organisation: str) -> Organisation | None:
     )
 
 
-def vote_id(vote: Vote) -> str:
-    """Return the vote's own ID or its row number.
-
-    The first word distinguishes the two.
-    """
-    return f"id {vote.vote_id}" if vote.vote_id is not None else f"row {vote.row}"
-
-
-def digest(vote: Vote) -> str:
-    """Return 32 hexadecimal digits of all values of a vote."""
-    return hashlib.sha256(repr((*vote[1:10],)).encode("utf-8", "surrogatepass")).hexdigest()[:32]
-
-
-def _sha256(votes: Iterable[Vote]) -> str:
-    """Return a hash of all values of the votes in order."""
-    hashes = hashlib.sha256()
-    for vote in votes:
-        hashes.update(f"{vote_id(vote)} {digest(vote)}\n".encode())
-    return hashes.hexdigest()
-
-
-def _check_lengths(votes: Iterable[Vote], path: Path) -> None:
-    for vote in votes:
-        for column, longest in LONGEST.items():
-            value = getattr(vote, column)
-            if value is not None and len(value) > longest:
-                raise InvalidInput(
-                    f"{path}, row {vote.row:,}, column {column}: {len(value):,} characters; "
-                    f"at most {longest} can be stored.",
-                    hint="Shorten it in the file.",
-                    field=column,
-                )
-
-
-def _refuse_changes(source: VoteSource, votes: Iterable[Vote], path: Path) -> None:
+def _refuse_changes(source: VoteSource, survey: VoteSurvey, path: Path) -> None:
     """Raise Conflict with the first difference and the number of differences."""
+    if source.sha256 == survey.sha256:
+        return
     stored = dict(source.imported.values_list("vote_id", "digest"))
     changed, added = [], []
-    for vote in votes:
-        known = stored.pop(vote_id(vote), None)
-        if known is None:
-            added.append(vote_id(vote))
-        elif known != digest(vote):
-            changed.append(vote_id(vote))
+    for chunk in survey.chunks():
+        for vote, digest in zip(chunk["id"], chunk["digest"], strict=True):
+            known = stored.pop(vote, None)
+            if known is None:
+                added.append(vote)
+            elif known != digest:
+                changed.append(vote)
     parts = [
         f"{len(names):,} {what} (the first: {names[0]})"
         for names, what in ((changed, "changed"), (added, "new"), (sorted(stored), "missing"))
@@ -237,160 +227,142 @@ class _Import:
             description=f"Votes imported from {source}.",
         )
 
-    def run(self, votes: Votes, sha256: str, progress: Progress | None) -> Board:
+    def run(self, survey: VoteSurvey, progress: Progress | None) -> Board:
+        if connection.vendor == "postgresql":
+            with connection.cursor() as cursor:  # A million checks that wait for the commit would fill its memory.
+                cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
         self.aspect: Aspect = aspect_primary(self.campaign)
-        self.prompts = self._prompts(votes.rows())
-        self.entrants = self._entrants(votes.rows())
-        self.replies = self._replies(votes.rows())
-        self.annotators = self._annotators(votes.rows())
+        self.prompts = np.array(self._prompts(survey), np.int64)
+        self.entrants = [self._entrant(name) for name in survey.chatbots]
+        self.pairs = survey.replies()
+        self.replies = np.array(self._replies(), np.int64)
+        self.annotators = [*self._annotators(survey.annotators), None]  # The last one is unknown.
         self.origin = VoteSource.objects.create(
-            campaign=self.campaign, name=self.source, sha256=sha256, votes=len(votes)
+            campaign=self.campaign, name=self.source, sha256=survey.sha256, votes=survey.votes
         )
         now = timezone.now()
         self.batch = Batch.objects.create(
-            campaign=self.campaign, number=1, state=Batch.State.CLOSED, size=len(votes), closed_at=now
+            campaign=self.campaign, number=1, state=Batch.State.CLOSED, size=survey.votes, closed_at=now
         )
-        done = 0
-        for chunk in _chunks(votes.rows()):
+        done = survey.votes // _READING
+        for chunk in survey.chunks():
             self._store(chunk)
-            done += len(chunk)
+            done += len(chunk["id"])
             if progress is not None:
-                progress(done, len(votes))
+                progress(done, survey.votes + survey.votes // _READING)
         board = board_default(campaign=self.campaign)
         campaign_close(campaign=self.campaign, reason=Reason("votes_imported"), notify=False)
         refit_request(self.campaign)
         return board
 
-    def _prompts(self, votes: Iterable[Vote]) -> dict[str, Prompt]:
-        """Map keys to prompts. A prompt has a category only if all its votes agree on it."""
-        categories: dict[str, set[str]] = {}
-        for vote in votes:
-            categories.setdefault(vote.prompt_key, set()).add(vote.category or "")
-        new = [NewPrompt(key, None, next(iter(names)) if len(names) == 1 else "") for key, names in categories.items()]
-        rows = prompts_add(prompt_set=self.campaign.prompt_set, prompts=new, origin=Prompt.Origin.IMPORT)
-        return {prompt.key: prompt for prompt in rows}
+    def _prompts(self, survey: VoteSurvey) -> list[int]:
+        return rows_insert(
+            Prompt,
+            len(survey.prompts),
+            same={"prompt_set_id": self.campaign.prompt_set_id, "origin": Prompt.Origin.IMPORT.value},
+            key=list(survey.prompts),
+            category=survey.categories,
+        )
 
-    def _entrants(self, votes: Iterable[Vote]) -> dict[str, Entrant]:
-        versions = {name: self._version(name) for name in _chatbots(votes)}
-        return {name: entrant_add(campaign=self.campaign, version=one, imported=True) for name, one in versions.items()}
-
-    def _version(self, name: str) -> Version:
+    def _entrant(self, name: str) -> Entrant:
         chatbot = Chatbot.objects.filter(organisation=self.organisation, name=name).first() or chatbot_create(
             organisation=self.organisation, name=name, imported=True
         )
-        return chatbot.versions.filter(label=IMPORTED).first() or version_create(chatbot=chatbot, label=IMPORTED)
+        version = chatbot.versions.filter(label=IMPORTED).first() or version_create(chatbot=chatbot, label=IMPORTED)
+        return entrant_add(campaign=self.campaign, version=version, imported=True)
 
-    def _replies(self, votes: Iterable[Vote]) -> dict[tuple[str, str], Reply]:
-        """Map (chatbot, prompt) to a reply with unknown text."""
-        wanted: dict[str, dict[str, None]] = {}
-        for vote in votes:
-            for name in (vote.system_a, vote.system_b):
-                wanted.setdefault(name, {})[vote.prompt_key] = None
-        replies: dict[tuple[str, str], Reply] = {}
-        for name, keys in wanted.items():
-            version = self.entrants[name].version
-            texts: Iterable[tuple[Prompt, None]] = ((self.prompts[key], None) for key in keys)
-            rows = replies_add(version=version, replies=texts, origin=Reply.Origin.IMPORT)
-            replies |= {(name, key): reply for key, reply in zip(keys, rows, strict=True)}
-        return replies
+    def _replies(self) -> list[int]:
+        """Store a reply with unknown text for each pair of chatbot and prompt."""
+        chatbots, prompts = parts_of(self.pairs)
+        versions = np.array([entrant.version_id for entrant in self.entrants], np.int64)
+        return rows_insert(
+            Reply,
+            len(self.pairs),
+            same={"origin": Reply.Origin.IMPORT.value},
+            version_id=versions[chatbots].tolist(),
+            prompt_id=self.prompts[prompts].tolist(),
+        )
 
-    def _annotators(self, votes: Iterable[Vote]) -> dict[str, Annotator]:
-        """Map the file's annotator names to pseudonyms. The names are stored separately, where they can be erased."""
-        names = list(dict.fromkeys(vote.annotator_id for vote in votes if vote.annotator_id is not None))
-        rows = Annotator.objects.bulk_create([Annotator(kind=Annotator.Kind.UNKNOWN) for _ in names], batch_size=CHUNK)
+    def _annotators(self, names: Iterable[str]) -> list[int]:
+        """Store the file's annotators as pseudonyms. The names are stored separately, where they can be erased."""
+        names = list(names)
+        rows = rows_insert(Annotator, len(names), same={"kind": Annotator.Kind.UNKNOWN.value})
         source = f"{self.campaign.slug}/{self.source}"[:200]
-        AnnotatorIdentity.objects.bulk_create(
-            [
-                AnnotatorIdentity(annotator=row, source=source, external_id=name)
-                for name, row in zip(names, rows, strict=True)
-            ],
-            batch_size=CHUNK,
-        )
-        return dict(zip(names, rows, strict=True))
+        rows_insert(AnnotatorIdentity, len(names), same={"source": source}, annotator_id=rows, external_id=names)
+        return rows
 
-    def _store(self, votes: Sequence[Vote]) -> None:
-        places = Place.objects.bulk_create([self._place(vote) for vote in votes])
-        assignments = Assignment.objects.bulk_create(
-            [self._assignment(vote, place) for vote, place in zip(votes, places, strict=True)]
+    def _store(self, votes: Mapping[str, list[Any]]) -> None:
+        count = len(votes["id"])
+        prompts = self.prompts[votes["prompt"]].tolist()
+        entrants = [[self.entrants[number].pk for number in votes[side]] for side in ("a", "b")]
+        items = [item_of(prompt, pair) for prompt, pair in zip(prompts, zip(*entrants, strict=True), strict=True)]
+        annotators = [self.annotators[number] for number in votes["annotator"]]
+        places = rows_insert(Place, count, same={"campaign_id": self.campaign.pk}, prompt_id=prompts, item=items)
+        assignments = rows_insert(
+            Assignment,
+            count,
+            same={
+                "campaign_id": self.campaign.pk,
+                "state": Assignment.State.ANSWERED.value,
+                "source": Assignment.Source.IMPORT.value,
+            },
+            place_id=places,
+            item=items,
+            order_known=[first is not None for first in votes["a_first"]],
+            annotator_id=annotators,
         )
-        pairs = [self._candidates(vote, row) for vote, row in zip(votes, assignments, strict=True)]
-        Candidate.objects.bulk_create([candidate for pair in pairs for candidate in pair])
-        judgments = Judgment.objects.bulk_create(
-            [self._judgment(vote, row) for vote, row in zip(votes, assignments, strict=True)]
+        candidates = self._candidates(votes, assignments, entrants)
+        judgments = rows_insert(
+            Judgment,
+            count,
+            same={"batch_id": self.batch.pk},
+            assignment_id=assignments,
+            annotator_id=annotators,
+            answered_at=[moment(text) for text in votes["timestamp"]],
         )
-        Answer.objects.bulk_create([self._answer(*row) for row in zip(votes, judgments, pairs, strict=True)])
-        ImportedVote.objects.bulk_create(
-            [self._imported(vote, judgment) for vote, judgment in zip(votes, judgments, strict=True)]
+        self._answers(votes, judgments, candidates)
+        rows_insert(
+            ImportedVote,
+            count,
+            same={"source_id": self.origin.pk},
+            vote_id=votes["id"],
+            digest=votes["digest"],
+            judgment_id=judgments,
+            category=[one or "" for one in votes["category"]],
+            timestamp=[(one or "")[:40] for one in votes["timestamp"]],
         )
 
-    def _place(self, vote: Vote) -> Place:
-        prompt = self.prompts[vote.prompt_key]
-        entrants = [self.entrants[vote.system_a].pk, self.entrants[vote.system_b].pk]
-        return Place(campaign=self.campaign, prompt=prompt, item=item_of(prompt.pk, entrants))
-
-    def _assignment(self, vote: Vote, place: Place) -> Assignment:
-        return Assignment(
-            campaign=self.campaign,
-            place=place,
-            item=place.item,
-            state=Assignment.State.ANSWERED,
-            source=Assignment.Source.IMPORT,
-            order_known=vote.a_first is not None,
-            annotator=self._annotator(vote),
-        )
-
-    def _annotator(self, vote: Vote) -> Annotator | None:
-        return None if vote.annotator_id is None else self.annotators[vote.annotator_id]
-
-    def _candidates(self, vote: Vote, assignment: Assignment) -> tuple[Candidate, Candidate]:
-        """Return the candidates A and B. Their positions are the display order, if known."""
-        position = 1 if vote.a_first == 0 else 0
-        a, b = (
-            Candidate(
-                assignment=assignment,
-                position=place,
-                entrant=self.entrants[name],
-                reply=self.replies[name, vote.prompt_key],
+    def _candidates(
+        self, votes: Mapping[str, list[Any]], assignments: list[int], entrants: list[list[int]]
+    ) -> list[list[int]]:
+        """Store the candidates A and B, and return their keys. Their positions are the display order, if known."""
+        second = [1 if first == 0 else 0 for first in votes["a_first"]]
+        keys = []
+        for side, positions in ((0, second), (1, [1 - one for one in second])):
+            pairs = pair_of(np.array(votes["ab"[side]], np.int64), np.array(votes["prompt"], np.int64))
+            keys.append(
+                rows_insert(
+                    Candidate,
+                    len(assignments),
+                    assignment_id=assignments,
+                    position=positions,
+                    entrant_id=entrants[side],
+                    reply_id=self.replies[np.searchsorted(self.pairs, pairs)].tolist(),
+                )
             )
-            for name, place in ((vote.system_a, position), (vote.system_b, 1 - position))
+        return keys
+
+    def _answers(self, votes: Mapping[str, list[Any]], judgments: list[int], candidates: list[list[int]]) -> None:
+        outcomes = list(zip(votes["outcome"], votes["both_bad"], *candidates, strict=True))
+        ties = {True: Answer.Value.BOTH_BAD.value, False: Answer.Value.TIE.value}
+        rows_insert(
+            Answer,
+            len(judgments),
+            same={"aspect_id": self.aspect.pk},
+            judgment_id=judgments,
+            candidate_id=[None if not outcome else a if outcome < 0 else b for outcome, _, a, b in outcomes],
+            value=[Answer.Value.CHOSEN.value if outcome else ties[bad] for outcome, bad, _, _ in outcomes],
         )
-        return a, b
-
-    def _judgment(self, vote: Vote, assignment: Assignment) -> Judgment:
-        return Judgment(
-            assignment=assignment,
-            annotator=self._annotator(vote),
-            batch=self.batch,
-            answered_at=moment(vote.timestamp),
-        )
-
-    def _answer(self, vote: Vote, judgment: Judgment, candidates: tuple[Candidate, Candidate]) -> Answer:
-        if vote.outcome:
-            chosen = candidates[0] if vote.outcome < 0 else candidates[1]
-            return Answer(judgment=judgment, aspect=self.aspect, candidate=chosen, value=Answer.Value.CHOSEN)
-        value = Answer.Value.BOTH_BAD if vote.both_bad else Answer.Value.TIE
-        return Answer(judgment=judgment, aspect=self.aspect, candidate=None, value=value)
-
-    def _imported(self, vote: Vote, judgment: Judgment) -> ImportedVote:
-        return ImportedVote(
-            source=self.origin,
-            vote_id=vote_id(vote),
-            digest=digest(vote),
-            judgment=judgment,
-            category=vote.category or "",
-            timestamp=(vote.timestamp or "")[:40],
-        )
-
-
-def _chatbots(votes: Iterable[Vote]) -> dict[str, None]:
-    """Return the chatbots in the votes, in the order of the file."""
-    return dict.fromkeys(itertools.chain.from_iterable((vote.system_a, vote.system_b) for vote in votes))
-
-
-def _chunks(votes: Iterable[Vote]) -> Iterator[list[Vote]]:
-    rows = iter(votes)
-    while chunk := list(itertools.islice(rows, CHUNK)):
-        yield chunk
 
 
 def moment(text: str | None) -> datetime | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from evalsite.core.row_files import csv_text, defused
+from evalsite.core.row_files import csv_text, defused, undefused
 
 ROOT = Path(__file__).resolve().parents[2]
 SIGNS = ["=1", "+1", "-1", "@a", "\t=1", "\r=1", "\n=1", "＝1", " =1", "\u00a0@a", "\u3000=1"]  # noqa: RUF001
@@ -32,6 +32,12 @@ def test_a_text_that_a_spreadsheet_computes_is_defused(text: str) -> None:
     assert rows == [[f"'{text}"], ["a", f"'{text}"]]
 
 
-@pytest.mark.parametrize("value", ["a=1", "a b", "", 1, -1.5, None, "'=1"])
+@pytest.mark.parametrize("text", [*SIGNS, "'=1", "''-", "it's", "'quoted'", "' =1", "'", "", "plain"])
+def test_every_text_is_restored_from_csv(text: str) -> None:
+    ((cell,),) = csv.reader(io.StringIO(csv_text([[text]]), newline="")) if text else [[""]]
+    assert undefused(cell) == text
+
+
+@pytest.mark.parametrize("value", ["a=1", "a b", "", 1, -1.5, None, "'a=1", "'"])
 def test_other_cells_are_left_as_they_are(value: object) -> None:
     assert defused(value) == value

@@ -8,7 +8,7 @@ from typing import Any
 
 from evalsite.campaigns.gold import NewGold
 from evalsite.campaigns.limits import Limits
-from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.models import Campaign, LiveSettings
 from evalsite.campaigns.onboarding import NewQualificationItem
 from evalsite.campaigns.plans import PlanOptions, policy_check
 from evalsite.campaigns.services import Design, NewAspect
@@ -33,6 +33,8 @@ class CampaignFile:
     gold: Sequence[NewGold] = ()
     reception: Mapping[str, Any] = field(default_factory=dict)
     qualification: Sequence[NewQualificationItem] = ()
+    submissions: Mapping[str, Any] = field(default_factory=dict)
+    live: Mapping[str, Any] | None = None  # Settings of conversations; None for a static campaign.
 
 
 def design_problems(file: File, document: Document) -> Iterator[Problem]:
@@ -48,6 +50,33 @@ def design_problems(file: File, document: Document) -> Iterator[Problem]:
         plan.check_screening(votes, acts=acts, gold=by_gold)
     except InvalidInput as error:
         yield Problem(document.line(("plan",)), error.field or "", error.message)
+    yield from _live_problems(file, document)
+
+
+def _live_problems(file: File, document: Document) -> Iterator[Problem]:
+    """Yield what does not fit the mode of the campaign."""
+    if not is_live(file):
+        if "live" in file.given():
+            yield Problem(document.key_line(("live",)), "live", "needs mode: live under campaign")
+        return
+    wanted = {"chatbots_per_conversation": LiveSettings().chatbots_per_conversation, **file.live.given()}
+    if wanted["chatbots_per_conversation"] > len(file.chatbots):
+        path = ("live", "chatbots_per_conversation")
+        line = document.key_line(path) if path[1] in file.live.given() else document.line(("campaign",))
+        yield Problem(line, ".".join(path), f"must be at most {len(file.chatbots)}: the file names no more chatbots")
+    yield from _static_parts(file, document)
+
+
+def _static_parts(file: File, document: Document) -> Iterator[Problem]:
+    """Yield the parts that a live campaign does not have."""
+    if len(file.aspects) > 1:
+        yield Problem(document.line(("aspects", 1)), "aspects.1", "must not be there: a live campaign has one question")
+    for section in (name for name in ("prompts", "gold") if getattr(file, name)):
+        message = "must be empty: in a live campaign annotators write the prompts"
+        yield Problem(document.key_line((section,)), section, message)
+    for place in (place for place, chatbot in enumerate(file.chatbots) if chatbot.replies):
+        message = "must not be there: a live chatbot replies by its endpoint"
+        yield Problem(document.line(("chatbots", place)), f"chatbots.{place}.replies", message)
 
 
 def _plan(file: File) -> PlanOptions:
@@ -68,4 +97,10 @@ def campaign_file(file: File, gold: Sequence[NewGold]) -> CampaignFile:
         gold,
         file.reception.given(),
         [item.item for item in file.qualification],
+        file.submissions.given(),
+        file.live.given() if is_live(file) else None,
     )
+
+
+def is_live(file: File) -> bool:
+    return file.campaign.given().get("mode") == Campaign.Mode.LIVE

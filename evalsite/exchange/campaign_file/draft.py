@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 
 from evalsite.accounts.models import Organisation, User
 from evalsite.campaigns.gold import gold_add
 from evalsite.campaigns.limits import LIMITS
+from evalsite.campaigns.live import live_settings_set
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import Design, campaign_create, entrant_add, plan_set
 from evalsite.chatbots.models import Chatbot, Reply, Version
@@ -21,6 +23,7 @@ from evalsite.exchange.campaign_file.onboarding import onboarding_take
 from evalsite.exchange.campaign_file.writer import unplaced
 from evalsite.prompts.models import Prompt
 from evalsite.prompts.services import prompt_set_create
+from evalsite.submissions.services import Accepted, submissions_accept
 
 PAY = ("pay_rate", "pay_per", "currency", "per_day")
 
@@ -29,15 +32,18 @@ def campaign_take(*, organisation: Organisation, given: CampaignFile, by: User |
     """Create a draft from the file, all or nothing. Raises Conflict for a slug, name or version that exists."""
     with write_transaction():
         campaign = _campaign(organisation, given)
+        if given.live is not None:
+            live_settings_set(campaign=campaign, values=given.live, by=by)
         keys = {prompt.key: prompt for prompt in campaign.prompt_set.prompts.all()}
         entrants = [
-            entrant_add(campaign=campaign, version=_take_chatbot(organisation, part, keys), by=by)
-            for part in given.chatbots
+            entrant_add(campaign=campaign, version=version, by=by) for version in _versions(organisation, given, keys)
         ]
         if given.plan.newcomer is not None:
             plan_set(campaign=campaign, options=replace(given.plan, newcomer=entrants[given.plan.newcomer].pk))
         if given.gold:
             gold_add(campaign=campaign, items=given.gold, by=by)
+        if given.submissions:
+            submissions_accept(campaign=campaign, accepted=Accepted(**given.submissions), by=by)
         onboarding_take(campaign, given.reception, given.qualification, by)
         audit_record(act="set_up", subject=campaign.public_id, by=by, after={"name": campaign.name}, target="YAML")
     campaign.refresh_from_db()
@@ -68,6 +74,40 @@ def _campaign(organisation: Organisation, given: CampaignFile) -> Campaign:
     return campaign
 
 
+def _says_the_same(version: Version, part: ChatbotPart, keys: Mapping[str, Prompt]) -> bool:
+    """Whether the version has the file's replies wherever it has replied to these prompts before."""
+    given = {_text_of(keys[key].turns): {text_sha256(reply) for reply in told} for key, told in part.replies.items()}
+    found: dict[str, set[str | None]] = {}
+    rows = version.replies.filter(corrected_by__isnull=True)
+    for turns, sha256 in rows.values_list("prompt__turns", "sha256"):
+        found.setdefault(_text_of(turns), set()).add(sha256)
+    return version.kind == Version.Kind.STATIC and all(given[one] == found[one] for one in given.keys() & found.keys())
+
+
+def _text_of(turns: object) -> str:
+    return json.dumps(turns, sort_keys=True)
+
+
+def _versions(organisation: Organisation, given: CampaignFile, keys: Mapping[str, Prompt]) -> list[Version]:
+    """Return the versions that take part: new ones with their replies, or live ones that are there already."""
+    if given.live is not None:
+        return [_live_version(organisation, part) for part in given.chatbots]
+    return [_take_chatbot(organisation, part, keys) for part in given.chatbots]
+
+
+def _live_version(organisation: Organisation, part: ChatbotPart) -> Version:
+    """Return the live version that the file names. A file holds no endpoints, since they have secrets."""
+    named = Version.objects.filter(chatbot__organisation=organisation, chatbot__name=part.name, label=part.version)
+    found = named.filter(endpoint__isnull=False).first()
+    if found is None:
+        raise Conflict(
+            f"{organisation.name} has no live chatbot {part.name} of version {part.version!r}.",
+            hint="Register its endpoint first, or name one that there is.",
+            field="chatbots",
+        )
+    return found
+
+
 def _take_chatbot(organisation: Organisation, part: ChatbotPart, keys: Mapping[str, Prompt]) -> Version:
     chatbot = Chatbot.objects.filter(organisation=organisation, name=part.name).first()
     chatbot = chatbot or chatbot_create(
@@ -76,13 +116,15 @@ def _take_chatbot(organisation: Organisation, part: ChatbotPart, keys: Mapping[s
         description=part.description,
         made_by=Organisation.objects.filter(slug=part.organisation).first(),
     )
-    if chatbot.versions.filter(label=part.version).exists():
+    version = chatbot.versions.filter(label=part.version).first()
+    if version is None:
+        version = version_create(chatbot=chatbot, label=part.version)
+    elif not _says_the_same(version, part, keys):
         raise Conflict(
-            f"{part.name} has a version {part.version!r} already, and what a version says never changes.",
+            f"{part.name} has a version {part.version!r} with other replies, and what a version says never changes.",
             hint="Give it another version in the file.",
             field="chatbots",
         )
-    version = version_create(chatbot=chatbot, label=part.version)
     Reply.objects.bulk_create(
         (
             Reply(

@@ -13,7 +13,8 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, mod
 
 from evalsite.campaigns.gold import MOST_SHARE
 from evalsite.campaigns.limits import Limits
-from evalsite.campaigns.models import Campaign, Onboarding, PlanSpec
+from evalsite.campaigns.live import BOUNDS, LONGEST_TOPIC, live_settings_check
+from evalsite.campaigns.models import Campaign, LiveSettings, Onboarding, PlanSpec
 from evalsite.campaigns.onboarding import LONGEST_REASON, MOST_REASONS, NewQualificationItem
 from evalsite.campaigns.plans import (
     LONGEST_LEASE_S,
@@ -41,6 +42,7 @@ from evalsite.exchange.campaign_file.values import (
     whole,
 )
 from evalsite.prompts.services import NewPrompt, check_turns
+from evalsite.submissions.models import SubmissionSettings
 
 LEFT_OUT: Any = None
 VERDICTS = ("A", "B", "tie", "both_bad")
@@ -65,12 +67,16 @@ class CampaignPart(Part):
     name: Annotated[str, Text(200)]
     slug: Annotated[str, Text(80, form="[-a-z0-9_]+")]
     description: Annotated[str, Text(5000, least=0)] = LEFT_OUT
+    mode: Annotated[str, one_of([str(mode) for mode in Campaign.Mode.values])] = LEFT_OUT
     visibility: Annotated[str, one_of(Campaign.Visibility.values)] = LEFT_OUT
     admission: Annotated[str, one_of(Campaign.Admission.values)] = LEFT_OUT
     shows_prompts: Switch = LEFT_OUT
     shows_replies: Switch = LEFT_OUT
+    releases_data: Switch = LEFT_OUT
+    licence: Annotated[str, Text(100, least=0)] = LEFT_OUT
     fits_known_ties: Switch = LEFT_OUT
     standing: Switch = LEFT_OUT
+    newcomer_budget: Annotated[int, whole(1)] | None = LEFT_OUT
     policy: Annotated[str, Text(30)] = LEFT_OUT
     seed: Annotated[int, whole(0)] = LEFT_OUT
     batch_size: Annotated[int, whole(1, MOST_IN_A_BATCH)] = LEFT_OUT
@@ -135,6 +141,32 @@ class PlanPart(Part):
     def _check_options(self) -> PlanPart:
         with refusing():
             self.options(newcomer=0)
+        return self
+
+
+class LivePart(Part):
+    """Settings of a live campaign, named as the fields of `campaigns.models.LiveSettings`."""
+
+    selection: Annotated[str, one_of([str(one) for one in LiveSettings.Selection.values])] = LEFT_OUT
+    fallback: Annotated[str, one_of([str(one) for one in LiveSettings.Fallback.values])] = LEFT_OUT
+    chatbots_per_conversation: Annotated[int, whole(*BOUNDS["chatbots_per_conversation"])] = LEFT_OUT
+    minimum_turns: Annotated[int, whole(*BOUNDS["minimum_turns"])] = LEFT_OUT
+    maximum_turns: Annotated[int, whole(*BOUNDS["maximum_turns"])] | None = LEFT_OUT
+    opening_topics: list[Annotated[str, Text(LONGEST_TOPIC)]] = LEFT_OUT
+    count_first_turn: Switch = LEFT_OUT
+    pay_per: Annotated[str, one_of([str(one) for one in LiveSettings.PayPer.values])] = LEFT_OUT
+    end_rating: Switch = LEFT_OUT
+    end_feedback: Switch = LEFT_OUT
+    data_notice: LongTextOrEmpty = LEFT_OUT
+    conversations_per_annotator: Annotated[int, whole(*BOUNDS["conversations_per_annotator"])] = LEFT_OUT
+    turn_deadline_s: Annotated[int, whole(*BOUNDS["turn_deadline_s"])] = LEFT_OUT
+    idle_minutes: Annotated[int, whole(*BOUNDS["idle_minutes"])] = LEFT_OUT
+    reports_to_pause: Annotated[int, whole(*BOUNDS["reports_to_pause"])] = LEFT_OUT
+
+    @model_validator(mode="after")
+    def _check_settings(self) -> LivePart:
+        with refusing(at_field=True):
+            live_settings_check(self.given())
         return self
 
 
@@ -234,6 +266,19 @@ class OnboardingPart(Part):
     reasons: Annotated[list[Annotated[str, Text(LONGEST_REASON)]], AfterValidator(_each_once)] = LEFT_OUT
 
 
+class SubmissionsPart(Part):
+    """What the campaign accepts from submitters. Organisations are named by their slugs."""
+
+    admission: Annotated[str, one_of([str(one) for one in SubmissionSettings.Admission.values])] = LEFT_OUT
+    takes: Annotated[str, one_of([str(one) for one in SubmissionSettings.Takes.values])] = LEFT_OUT
+    organisations: list[Annotated[str, Text(80)]] = LEFT_OUT
+    versions_per_week: Annotated[int, whole(1, 1000)] | None = LEFT_OUT
+    deadline: Annotated[datetime, MOMENT] | None = LEFT_OUT
+    licence_note: LongTextOrEmpty = LEFT_OUT
+    terms: LongTextOrEmpty = LEFT_OUT
+    prompts_downloadable: Switch = LEFT_OUT
+
+
 class QualificationPart(Part):
     text: LongText = LEFT_OUT
     turns: list[TurnPart] = LEFT_OUT
@@ -253,10 +298,12 @@ class File(Part):
     campaign: CampaignPart
     stopping: StoppingPart = StoppingPart()
     plan: PlanPart = PlanPart()
+    live: LivePart = LivePart()
     aspects: list[AspectPart]
     prompts: list[PromptPart] = []
     chatbots: list[ChatbotPart] = []
     gold: list[GoldPart] = []
+    submissions: SubmissionsPart = SubmissionsPart()
     reception: OnboardingPart = OnboardingPart()
     qualification: list[QualificationPart] = []
 

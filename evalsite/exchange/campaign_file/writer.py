@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from decimal import Decimal
 from typing import Any
 
 import yaml
+from django.db.models import QuerySet
 
 from evalsite.campaigns.limits import Limits, limits_of
 from evalsite.campaigns.models import Campaign, PlanSpec
@@ -15,24 +16,28 @@ from evalsite.campaigns.plans import PlanOptions
 from evalsite.campaigns.services import plan_options
 from evalsite.chatbots.models import Version
 from evalsite.exchange.campaign_file.gold import gold_written
-from evalsite.exchange.campaign_file.models import AspectPart, CampaignPart, Part, PlanPart, StoppingPart
+from evalsite.exchange.campaign_file.models import AspectPart, CampaignPart, LivePart, Part, PlanPart, StoppingPart
 from evalsite.exchange.campaign_file.onboarding import onboarding_written
 from evalsite.prompts.models import Prompt
+from evalsite.submissions.selectors import settings_of
+from evalsite.submissions.services import accepted_of
 
 
 def campaign_write(campaign: Campaign) -> str:
     """Return the campaign as a file. Prompts and replies without a text are left out."""
-    prompts = list(campaign.prompt_set.prompts.filter(corrected_by__isnull=True).order_by("pk"))
+    prompts = [] if campaign.is_live else list(_prompts(campaign))
     entrants = _entrants(campaign)
     whole_file = {
         "touchstone": 1,
         "campaign": _fields(campaign, CampaignPart),
         "stopping": _stopping_written(limits_of(campaign.stopping)),
         "plan": _plan_written(plan_options(campaign), {one.pk: str(one.version) for one in entrants}),
+        **({"live": _fields(campaign.live, LivePart)} if campaign.is_live else {}),
         "aspects": [_fields(one, AspectPart) for one in campaign.rubric.aspects.all()],
         "prompts": [_prompt(prompt) for prompt in prompts],
         "chatbots": [_chatbot(one.version, prompts) for one in entrants],
         "gold": gold_written(campaign),
+        **_submissions_written(campaign),
         **onboarding_written(campaign),
     }
     written: str = yaml.safe_dump(whole_file, sort_keys=False, allow_unicode=True, width=100)
@@ -42,6 +47,15 @@ def campaign_write(campaign: Campaign) -> str:
 def _fields(source: Any, part: type[Part]) -> dict[str, Any]:
     """Return the values of a part's keys, which are called as the fields of their source."""
     return {name: _plain(getattr(source, name)) for name in part.model_fields}
+
+
+def _submissions_written(campaign: Campaign) -> dict[str, Any]:
+    """Return what the campaign accepts from submitters; nothing for one that accepts nothing."""
+    settings = settings_of(campaign)
+    if not settings.pk:
+        return {}
+    written = asdict(accepted_of(settings))
+    return {"submissions": {**written, "organisations": list(written["organisations"])}}
 
 
 def _stopping_written(limits: Limits) -> dict[str, Any]:
@@ -62,6 +76,11 @@ def _plan_written(plan: PlanOptions, names: Mapping[int, str]) -> dict[str, Any]
 def unplaced(plan: PlanOptions) -> PlanOptions:
     """The plan where the chatbot to be placed is not there: not yet, or not any more."""
     return plan if plan.newcomer is None else replace(plan, target=PlanSpec.Target.AIM.value, newcomer=None)
+
+
+def _prompts(campaign: Campaign) -> QuerySet[Prompt]:
+    """Return the prompts of a static campaign. Those of a live one are the words of its annotators, and stay here."""
+    return campaign.prompt_set.prompts.filter(corrected_by__isnull=True).order_by("pk")
 
 
 def _entrants(campaign: Campaign) -> list[Any]:

@@ -17,7 +17,7 @@ from evalsite.exchange.conversation_files.values import (
     rater_group,
 )
 from evalsite.exchange.errors import quoted
-from evalsite.scorecards.conversations import Conversation, ConversationRating, Speaker, Turn
+from evalsite.scorecards.conversations import ConversationRating, ScoredConversation, ScoredTurn, Speaker
 
 MAX_TURNS = 10_000
 _SPEAKERS = dict.fromkeys(("user", "human"), Speaker.USER) | dict.fromkeys(
@@ -25,7 +25,7 @@ _SPEAKERS = dict.fromkeys(("user", "human"), Speaker.USER) | dict.fromkeys(
 )
 
 
-def conversation_of(row: Row, scale: RatingScale) -> Conversation:
+def conversation_of(row: Row, scale: RatingScale) -> ScoredConversation:
     """Return the conversation of a row. Raises RowProblem."""
     conversation_id = identifier("conversation_id", row.get("conversation_id"))
     chatbot = identifier("chatbot", row.get("chatbot"))
@@ -33,7 +33,7 @@ def conversation_of(row: Row, scale: RatingScale) -> Conversation:
     started_at, ended_at = moment("started_at", row.get("started_at")), moment("ended_at", row.get("ended_at"))
     _refuse_backward_times(started_at, turns, ended_at)
     user_id = optional_identifier("user_id", row.get("user_id"))
-    return Conversation(
+    return ScoredConversation(
         conversation_id=conversation_id,
         chatbot=chatbot,
         turns=turns,
@@ -46,7 +46,7 @@ def conversation_of(row: Row, scale: RatingScale) -> Conversation:
     )
 
 
-def _turns(value: object, chatbot: str) -> tuple[Turn, ...]:
+def _turns(value: object, chatbot: str) -> tuple[ScoredTurn, ...]:
     if not isinstance(value, list) or not value:
         raise RowProblem("turns", "there are no turns", "Give a list of {speaker, text}, or remove the conversation.")
     if len(value) > MAX_TURNS:
@@ -63,7 +63,7 @@ def _turns(value: object, chatbot: str) -> tuple[Turn, ...]:
     return turns
 
 
-def _turn(field: str, value: object, chatbot: str) -> Turn:
+def _turn(field: str, value: object, chatbot: str) -> ScoredTurn:
     if not isinstance(value, dict):
         raise RowProblem(field, "is not an object", 'A turn looks like {"speaker": "user", "text": "hello"}.')
     name = str(value.get("speaker") or "").strip().lower()
@@ -78,7 +78,7 @@ def _turn(field: str, value: object, chatbot: str) -> Turn:
             f"{quoted(str(other))} is another chatbot than {quoted(chatbot)}",
             "A conversation has one chatbot. Split it into conversations.",
         )
-    return Turn(speaker, _text(f"{field}.text", value.get("text")), moment(f"{field}.at", value.get("at")))
+    return ScoredTurn(speaker, _text(f"{field}.text", value.get("text")), moment(f"{field}.at", value.get("at")))
 
 
 def _text(field: str, value: object) -> str:
@@ -91,7 +91,7 @@ def _text(field: str, value: object) -> str:
     return value
 
 
-def _refuse_backward_times(started_at: datetime | None, turns: Sequence[Turn], ended_at: datetime | None) -> None:
+def _refuse_backward_times(started_at: datetime | None, turns: Sequence[ScoredTurn], ended_at: datetime | None) -> None:
     times = [
         ("started_at", started_at),
         *((f"turns[{position}].at", turn.at) for position, turn in enumerate(turns)),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
 
@@ -18,7 +20,7 @@ from evalsite.exchange.conversation_files.values import (
 from evalsite.exchange.errors import FormatError, listed, quoted
 from evalsite.exchange.file_opening import Progress, open_source
 from evalsite.exchange.record_reading import Record, Records
-from evalsite.scorecards.conversations import Conversation, ConversationRating, TurnLabel
+from evalsite.scorecards.conversations import ConversationRating, RaterGroup, ScoredConversation, TurnLabel
 
 ERRONEOUS = frozenset({"incorrect", "irrelevant", "inappropriate"})
 COHERENT = frozenset({"correct", "weakly related", "weakly_related"})
@@ -29,8 +31,9 @@ _ALIASES = {
     "value": ("value", "rating", "label"),
     "at": ("at", "timestamp"),
 }
+_OF_CONVERSATIONS = (b"turns", b"messages", b"text", b"dialogue_dicts")
 
-Conversations = Mapping[str, Conversation]
+Conversations = Mapping[str, ScoredConversation]
 Found = TypeVar("Found", ConversationRating, TurnLabel)
 
 
@@ -94,6 +97,72 @@ def read_turn_labels(
         return TurnLabel(*subject, turn, erroneous)
 
     return _read(Path(path), conversations, ("conversation_id", "value", "turn"), label, progress)
+
+
+@dataclass(frozen=True, slots=True)
+class RatingRow:
+    """A row of a file of ratings: a number, or the label of the n-th reply (`turn`)."""
+
+    conversation_id: str
+    chatbot: str
+    criterion: str
+    turn: int | None
+    value: float | None
+    label: str
+    group: RaterGroup
+    user_id: str | None
+    at: datetime | None
+
+
+def is_rating_file(path: Path) -> bool:
+    """Return whether the first row has a value and no turns, so that it is a rating and no conversation."""
+    try:
+        with open_source(path) as source:
+            head = source.head().lstrip()
+            if head.startswith(b"{") and any(b'"%s"' % name in head for name in _OF_CONVERSATIONS):
+                return False
+            record = next(iter(Records(source)), None)
+    except FormatError:
+        return False
+    return record is not None and any(name in record.values for name in _ALIASES["value"])
+
+
+def rating_rows(
+    path: Path, *, scale: RatingScale, progress: Progress | None = None
+) -> Iterator[tuple[int, RatingRow | ConversationProblem]]:
+    """Yield each row of a file of ratings and labels, or the row's problem. Columns: as in the two readers above."""
+    problems: list[ConversationProblem] = []
+    for row, record in _records(path, progress, problems):
+        try:
+            if row == 1:
+                _refuse_missing_columns(record, ("conversation_id", "value"))
+            yield row, _rating_row(_Row(record, {}, {}), scale)
+        except RowProblem as problem:
+            yield row, problem.in_row(row)
+            if problem.field == "":
+                return
+    yield from ((0, problem) for problem in problems)
+
+
+def _rating_row(row: _Row, scale: RatingScale) -> RatingRow:
+    text, criterion = row.cell("value"), row.cell("criterion")
+    turn = _turn_number(row.cell("turn")) if row.cell("turn") else None
+    is_word = turn is not None and text.lower() in ERRONEOUS | COHERENT
+    if turn is None:
+        value: float | None = scale.checked(row.column("value"), criterion or "rating", text)
+    else:
+        value = None if is_word else number(row.column("value"), text)
+    return RatingRow(
+        identifier(row.column("conversation_id"), row.cell("conversation_id")),
+        row.cell("chatbot"),
+        criterion or ("rating" if turn is None else "label"),
+        turn,
+        value,
+        text.lower().replace("_", " ") if is_word else "",
+        rater_group("group", row.cell("group")),
+        optional_identifier(row.column("user_id"), row.cell("user_id")),
+        moment(row.column("at"), row.cell("at")),
+    )
 
 
 class _Row:
@@ -209,7 +278,7 @@ def _turn_number(value: str) -> int:
     return int(found)
 
 
-def _refuse_unknown_turn(turn: int, conversation: Conversation | None) -> None:
+def _refuse_unknown_turn(turn: int, conversation: ScoredConversation | None) -> None:
     if conversation is not None and turn > conversation.reply_count:
         message = f"{turn} is beyond the {conversation.reply_count} replies of the conversation"
         raise RowProblem("turn", message, "Count the chatbot's replies from 1.")

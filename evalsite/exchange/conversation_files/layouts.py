@@ -2,11 +2,13 @@
 
 `native_rows` returns objects with conversation_id, chatbot and turns of {speaker, text}, whatever the object's layout:
 prompts of dstc9 and conture (`turns` of texts with a speaker's prefix), of fed (one `text`), ACUTE-Eval
-(`dialogue_dicts`), and messages as in OpenAI's API.
+(`dialogue_dicts`), and messages as in OpenAI's API. Messages without an id are named by their text.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from collections.abc import Iterable
 
@@ -25,6 +27,9 @@ def native_rows(row: Row) -> list[Row]:
     for old, new in (("prompt_id", "conversation_id"), ("id", "conversation_id"), ("system", "chatbot")):
         if new not in found and old in found:
             found[new] = found[old]
+    if "conversation_id" not in found and isinstance(row.get("messages"), list):
+        text = json.dumps(row["messages"], sort_keys=True)
+        found["conversation_id"] = f"messages-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
     if "chatbot" not in found and ("messages" in row or "model" in row):
         found["chatbot"] = row.get("model")
     if "turns" not in found:

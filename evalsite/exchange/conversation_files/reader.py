@@ -17,9 +17,10 @@ from evalsite.exchange.conversation_files.problems import ConversationFileError,
 from evalsite.exchange.conversation_files.values import RatingScale
 from evalsite.exchange.errors import FormatError, quoted
 from evalsite.exchange.file_opening import BUFFER, OpenedFile, Progress, open_source
-from evalsite.scorecards.conversations import Conversation
+from evalsite.scorecards.conversations import ScoredConversation
 
 MAX_LINE = 16_000_000  # Bytes of one conversation.
+NO_CONVERSATIONS = ConversationProblem(None, "", "has no conversations", "Give one conversation in each line.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,7 @@ class ConversationFile:
     """The conversations of a file, and how many rows repeat another row word by word."""
 
     path: Path
-    conversations: tuple[Conversation, ...]
+    conversations: tuple[ScoredConversation, ...]
     repeats: int
 
 
@@ -50,40 +51,63 @@ def read_conversations(
     ConversationFileError
         With every problem of the file. Nothing is read by half.
     """
-    path, reading = Path(path), _Reading(scale or RatingScale())
-    try:
-        with open_source(path, progress=progress) as source:
-            for row, line in enumerate(_lines(source), start=1):
-                reading.take(row, line)
-    except FormatError as problem:
-        hint = "Give JSON lines with one conversation each." if problem.code == "empty_file" else problem.hint
-        reading.problems.append(ConversationProblem(None, "", problem.message, hint))
+    path, reading = Path(path), _Reading()
+    for row, found in conversation_rows(path, scale=scale, progress=progress):
+        reading.take(row, found)
     if not reading.problems and not reading.found:
-        reading.problems.append(
-            ConversationProblem(None, "", "has no conversations", "Give one conversation in each line.")
-        )
+        reading.problems.append(NO_CONVERSATIONS)
     if reading.problems:
         raise ConversationFileError(path, reading.problems)
     return ConversationFile(path, tuple(one for _, one in reading.found.values()), reading.repeats)
 
 
+def conversation_rows(
+    path: Path | str, *, scale: RatingScale | None = None, chatbot: str = "", progress: Progress | None = None
+) -> Iterator[tuple[int, ScoredConversation | ConversationProblem]]:
+    """Yield each conversation of a file with its row, or the row's problem. Only one row is in memory.
+
+    chatbot: of rows that name none. A problem of the whole file ends the rows.
+    """
+    scale, row = scale or RatingScale(), 0
+    try:
+        with open_source(Path(path), progress=progress) as source:
+            for row, line in enumerate(_lines(source), start=1):
+                yield from _in_row(row, line, scale, chatbot)
+    except FormatError as problem:
+        hint = "Give JSON lines with one conversation each." if problem.code == "empty_file" else problem.hint
+        yield row, ConversationProblem(None, "", problem.message, hint)
+
+
+def _in_row(
+    row: int, line: bytes, scale: RatingScale, chatbot: str
+) -> Iterator[tuple[int, ScoredConversation | ConversationProblem]]:
+    try:
+        for native in native_rows(_json_object(line)):
+            if chatbot and native.get("chatbot") is None:
+                native["chatbot"] = chatbot
+            yield row, conversation_of(native, scale)
+    except RowProblem as problem:
+        yield row, problem.in_row(row)
+
+
 class _Reading:
     """Conversations and problems of the rows so far."""
 
-    def __init__(self, scale: RatingScale) -> None:
-        self.found: dict[str, tuple[int, Conversation]] = {}
+    def __init__(self) -> None:
+        self.found: dict[str, tuple[int, ScoredConversation]] = {}
         self.problems: list[ConversationProblem] = []
         self.repeats = 0
-        self._scale = scale
 
-    def take(self, row: int, line: bytes) -> None:
+    def take(self, row: int, found: ScoredConversation | ConversationProblem) -> None:
+        if isinstance(found, ConversationProblem):
+            self.problems.append(found)
+            return
         try:
-            for native in native_rows(_json_object(line)):
-                self._add(row, conversation_of(native, self._scale))
+            self._add(row, found)
         except RowProblem as problem:
             self.problems.append(problem.in_row(row))
 
-    def _add(self, row: int, conversation: Conversation) -> None:
+    def _add(self, row: int, conversation: ScoredConversation) -> None:
         first, other = self.found.setdefault(conversation.conversation_id, (row, conversation))
         if other is conversation:
             return

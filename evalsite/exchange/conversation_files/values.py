@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from evalsite.exchange.conversation_files.problems import RowProblem
 from evalsite.exchange.errors import quoted
-from evalsite.scorecards.conversations import RaterGroup
+from evalsite.scorecards.conversations import ConversationRating, RaterGroup
 
 MAIN_CRITERIA = frozenset({"rating", "overall"})
 MAX_ID = 200  # Characters.
@@ -107,3 +108,14 @@ def probability(field: str, value: object) -> float | None:
     if not 0 < found <= 1:
         raise RowProblem(field, f"{found:g} is not a probability", "Give a number above 0 and up to 1.")
     return found
+
+
+def main_ratings(
+    ratings: Sequence[ConversationRating], scale: RatingScale
+) -> tuple[list[ConversationRating], list[str]]:
+    """Return the ratings of the criterion that is the rating, and a warning if there are others only."""
+    main = [one for one in ratings if scale.covers(one.criterion)]
+    others = sorted({one.criterion for one in ratings if not scale.covers(one.criterion)})
+    if ratings and not main:
+        return main, [f"No rating has the criterion. Choose one with --criterion: {', '.join(others)}."]
+    return main, []

@@ -11,6 +11,7 @@ from django.core.management import CommandError, call_command
 from evalsite.accounts.models import Organisation
 from evalsite.chatbots.files import chatbot_import, replies_preview
 from evalsite.chatbots.models import Reply
+from evalsite.core.encodings import recoded
 from evalsite.core.errors import InvalidInput
 from evalsite.core.row_files import rows_read
 from evalsite.core.text_names import text_name
@@ -144,3 +145,20 @@ def test_commands_take_a_named_encoding(organisation: Organisation, tmp_path: Pa
         call_command("import_prompts", *arguments, "--encoding", "utf-8")
     call_command("import_prompts", *arguments, "--encoding", "cp1252", stdout=StringIO())
     assert Prompt.objects.get(key="p1").turns == [{"speaker": "user", "text": "Où?"}]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-16"])
+def test_columns_under_other_names_are_found(organisation: Organisation, encoding: str) -> None:
+    prompts = recoded("Question ID,Question,Topic\n1,Ärger?,x\n".encode(encoding), encoding)
+    replies = recoded("ID,Response\n1,Ähm\n".encode(encoding), encoding)
+    made, _ = prompt_set_import(organisation=organisation, set_name="s", content=prompts, name="p.csv")
+    assert list(made.prompts.values_list("key", "category")) == [("1", "x")]
+    rows = replies_preview(prompt_set=made, content=replies, name="r.csv").rows
+    assert [(row.key, row.text, row.fate) for row in rows] == [("1", "Ähm", "add")]
+
+
+@pytest.mark.django_db
+def test_ambiguous_columns_are_refused_by_name(organisation: Organisation) -> None:
+    with pytest.raises(InvalidInput, match="Several columns can be text: prompt, question"):
+        prompt_set_import(organisation=organisation, set_name="s", content=b"prompt_id2,id,prompt,question\n1,1,x,y\n")

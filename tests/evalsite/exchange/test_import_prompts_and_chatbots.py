@@ -137,7 +137,7 @@ class TestPrompts:
         [
             (b"", "p.csv", "no rows"),
             (b"prompt_id,text\n", "p.csv", "no rows"),
-            (b"id,text\n1,x\n", "p.csv", "no column prompt_id"),
+            (b"key,text\n1,x\n", "p.csv", "no column prompt_id"),
             (b"prompt_id,words\n1,x\n", "p.csv", "neither a column text"),
             (b"prompt_id,text,text\n1,x,y\n", "p.csv", "same name"),
             (b'prompt_id,text\n1,"x\n', "p.csv", "Line 2 is not CSV"),

@@ -24,6 +24,7 @@ from evalsite.exchange.vote_import import Imported, votes_import
 
 _BAD_INPUT = 2
 _ORGANISATION = "Imported votes"
+FIT_NOW = 100_000  # Votes. The fit of more takes minutes, and memory that an import does not.
 
 
 class Command(BaseCommand):
@@ -61,6 +62,12 @@ class Command(BaseCommand):
             help="makers of several chatbots: a CSV file with the columns chatbot, organisation",
         )
 
+        parser.add_argument(
+            "--fit",
+            choices=["now", "later"],
+            help=f"make the board at once, or leave it to a worker (default: now, for up to {FIT_NOW:,} votes)",
+        )
+
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             with vote_path(options["file"]) as path, Bar(self.stderr, "Importing") as bar:
@@ -80,8 +87,12 @@ class Command(BaseCommand):
         except TouchstoneError as error:
             message = str(error) if not error.hint or error.hint in str(error) else f"{error.message} {error.hint}"
             raise CommandError(shown(message), returncode=_BAD_INPUT) from error
-        self._fit(imported)
+        later = options.get("fit") == "later" or (options.get("fit") is None and imported.votes > FIT_NOW)
+        if not later:
+            self._fit(imported)
         self._tell(imported)
+        if later and imported.created:
+            self.stdout.write("A worker will make the board (manage.py worker, or serve).")
 
     def _fit(self, imported: Imported) -> None:
         """Fit immediately, so that the page has content even without a worker."""

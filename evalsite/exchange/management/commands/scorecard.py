@@ -11,7 +11,7 @@ from evalsite.core.terminal import shown
 from evalsite.exchange.conversation_files.judgment_tables import read_ratings, read_turn_labels
 from evalsite.exchange.conversation_files.problems import ConversationFileError
 from evalsite.exchange.conversation_files.reader import ConversationFile, read_conversations
-from evalsite.exchange.conversation_files.values import RatingScale
+from evalsite.exchange.conversation_files.values import RatingScale, main_ratings
 from evalsite.exchange.progress import Bar
 from evalsite.exchange.scorecard_text import scorecard_json, scorecard_table
 from evalsite.scorecards.conversations import ConversationRating, TurnLabel
@@ -102,17 +102,8 @@ def _judgments(
         chosen = {"criterion": options["label_criterion"], "error_below": options["error_below"]}
         labels, found = read_turn_labels(options["turn_labels"], conversations, **chosen)
         warnings += found
-    main, left_out = _main_ratings(ratings, scale)
+    main, left_out = main_ratings(ratings, scale)
     return main, labels, [*warnings, *left_out]
-
-
-def _main_ratings(ratings: list[ConversationRating], scale: RatingScale) -> tuple[list[ConversationRating], list[str]]:
-    """Return the ratings of the criterion that is the rating, and a warning if there are others only."""
-    main = [one for one in ratings if scale.covers(one.criterion)]
-    others = sorted({one.criterion for one in ratings if not scale.covers(one.criterion)})
-    if ratings and not main:
-        return main, [f"No rating has the criterion. Choose one with --criterion: {', '.join(others)}."]
-    return main, []
 
 
 def _weight(text: str) -> tuple[str, float]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from evalsite.boards.selection_reports import ReportOptions
 from evalsite.core.terminal import shown
 from evalsite.exchange.errors import VoteFileError
 from evalsite.exchange.management.commands.plan_campaign import number
@@ -14,7 +15,7 @@ from evalsite.exchange.management.output import write_result
 from evalsite.exchange.progress import Bar
 from evalsite.exchange.selection_file import read_selections
 from evalsite.exchange.selection_presenters import report_as_json
-from evalsite.exchange.selection_reports import ReportOptions, SelectionReport, report_selections
+from evalsite.exchange.selection_reports import SelectionReport, report_selections
 from evalsite.exchange.selection_tables import report_as_table
 from irt_engine.errors import EngineError
 

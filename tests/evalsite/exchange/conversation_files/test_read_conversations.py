@@ -8,7 +8,7 @@ import pytest
 from evalsite.exchange.conversation_files.problems import ConversationFileError
 from evalsite.exchange.conversation_files.reader import read_conversations
 from evalsite.exchange.conversation_files.values import RatingScale
-from evalsite.scorecards.conversations import Conversation, RaterGroup, Speaker
+from evalsite.scorecards.conversations import RaterGroup, ScoredConversation, Speaker
 
 TURNS = [{"speaker": "user", "text": "hello"}, {"speaker": "chatbot", "text": "hi there"}]
 
@@ -23,7 +23,7 @@ def written(folder: Path, *rows: Any) -> Path:
     return path
 
 
-def read(folder: Path, *rows: Any) -> tuple[Conversation, ...]:
+def read(folder: Path, *rows: Any) -> tuple[ScoredConversation, ...]:
     return read_conversations(written(folder, *rows)).conversations
 
 

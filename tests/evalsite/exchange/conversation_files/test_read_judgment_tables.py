@@ -5,10 +5,10 @@ import pytest
 from evalsite.exchange.conversation_files.judgment_tables import read_ratings, read_turn_labels
 from evalsite.exchange.conversation_files.problems import ConversationFileError
 from evalsite.exchange.conversation_files.values import RatingScale
-from evalsite.scorecards.conversations import Conversation, RaterGroup, Speaker, Turn
+from evalsite.scorecards.conversations import RaterGroup, ScoredConversation, ScoredTurn, Speaker
 
-TURNS = (Turn(Speaker.USER, "hi"), Turn(Speaker.CHATBOT, "hello"), Turn(Speaker.USER, "bye"))
-KNOWN = {"c1": Conversation("c1", "Ada", TURNS), "c2": Conversation("c2", "Bob", TURNS)}
+TURNS = (ScoredTurn(Speaker.USER, "hi"), ScoredTurn(Speaker.CHATBOT, "hello"), ScoredTurn(Speaker.USER, "bye"))
+KNOWN = {"c1": ScoredConversation("c1", "Ada", TURNS), "c2": ScoredConversation("c2", "Bob", TURNS)}
 
 
 def written(folder: Path, text: str) -> Path:
