@@ -17,3 +17,9 @@ def test_true_rates_are_means_over_conversations() -> None:
     assert rate == pytest.approx(0.5)
     (high,) = selections.true_rates((1.6,))
     assert 0.75 < high < 0.832, "nearer to one half than in a conversation without a shift"
+
+
+@pytest.mark.parametrize("one_best", [False, True], ids=["SATA", "SOBA"])
+def test_intervals_of_abilities_cover(one_best: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(selections, "_MANY", 2000)
+    assert 0.85 < selections.abilities_covered((0.3, 0.0, -0.3), 20, 60, one_best=one_best) <= 1.0
