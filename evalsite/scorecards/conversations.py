@@ -21,7 +21,7 @@ class RaterGroup(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class ScoredTurn:
     """One utterance."""
 
     speaker: Speaker
@@ -56,7 +56,7 @@ class TurnLabel:
 
 
 @dataclass(frozen=True, slots=True)
-class Conversation:
+class ScoredConversation:
     """A conversation of one user with one chatbot.
 
     `assignment_probability` is the probability with which this chatbot was assigned to the user; None if not logged.
@@ -64,7 +64,7 @@ class Conversation:
 
     conversation_id: str
     chatbot: str
-    turns: tuple[Turn, ...]
+    turns: tuple[ScoredTurn, ...]
     user_id: str | None = None
     started_at: datetime | None = None
     ended_at: datetime | None = None

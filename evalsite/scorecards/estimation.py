@@ -77,7 +77,9 @@ def _analytic(evidence: Evidence) -> dict[str, Estimate | None]:
         found[name] = clustered_mean(values, raters, evidence.rating_weights(ratings)) if ratings else None
     errors = evidence.error_shares()
     found["response_error_rate"] = (
-        clustered_share(list(errors.values()), [conversation for conversation, _ in errors]) if errors else None
+        clustered_share(list(errors.values()), [evidence.cluster(conversation) for conversation, _ in errors])
+        if errors
+        else None
     )
     return found
 

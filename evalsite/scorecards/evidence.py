@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 from scipy.sparse import csr_array
 
-from evalsite.scorecards.conversations import Conversation, ConversationRating, RaterGroup, Speaker, TurnLabel
+from evalsite.scorecards.conversations import ConversationRating, RaterGroup, ScoredConversation, Speaker, TurnLabel
 from evalsite.scorecards.domains import DOMAINS, RATING_GROUPS, UNATTACHED
 from evalsite.scorecards.keywords import keywords
 from irt_engine.arrays import FloatArray, IntArray
@@ -21,6 +21,7 @@ Row = TypeVar("Row", ConversationRating, TurnLabel)
 _NUMBER = {name: number for number, name in enumerate(DOMAINS)}
 _UNATTACHED = frozenset(_NUMBER[name] for name in UNATTACHED)
 
+Runs = Mapping[str, tuple[Run, ...]]  # By conversation.
 Classify = Callable[[Sequence[tuple[str, str]]], Sequence[str]]  # (previous, utterance) to domain
 
 
@@ -32,7 +33,7 @@ class Evidence:
     runs: of each conversation; None without a classifier.
     """
 
-    conversations: tuple[Conversation, ...]
+    conversations: tuple[ScoredConversation, ...]
     ratings: tuple[ConversationRating, ...]
     labels: tuple[TurnLabel, ...]
     clusters: Mapping[str, str]
@@ -81,14 +82,16 @@ class Evidence:
 
 
 def evidence_by_chatbot(
-    conversations: Sequence[Conversation],
+    conversations: Sequence[ScoredConversation],
     ratings: Sequence[ConversationRating],
     labels: Sequence[TurnLabel],
     classify: Classify | None,
+    runs: Runs | None = None,
 ) -> dict[str, Evidence]:
     """Return the evidence of each chatbot, by name in alphabetical order."""
-    runs = runs_by_conversation(conversations, classify) if classify is not None else None
-    grouped: defaultdict[str, list[Conversation]] = defaultdict(list)
+    if runs is None and classify is not None:
+        runs = runs_by_conversation(conversations, classify)
+    grouped: defaultdict[str, list[ScoredConversation]] = defaultdict(list)
     for conversation in conversations:
         grouped[conversation.chatbot].append(conversation)
     rated, labelled = _by_chatbot(ratings), _by_chatbot(labels)
@@ -104,12 +107,17 @@ def evidence_by_chatbot(
     }
 
 
-def runs_by_conversation(conversations: Sequence[Conversation], classify: Classify) -> dict[str, tuple[Run, ...]]:
+def runs_by_conversation(conversations: Sequence[ScoredConversation], classify: Classify) -> dict[str, tuple[Run, ...]]:
     """Return the runs of domains of each conversation; equal utterances in equal context are classified once."""
-    contexts = {one.conversation_id: _contexts(one) for one in conversations}
-    different = list(dict.fromkeys(pair for pairs in contexts.values() for pair in pairs))
+    in_context = {one.conversation_id: contexts(one) for one in conversations}
+    different = list(dict.fromkeys(pair for pairs in in_context.values() for pair in pairs))
     domain = {pair: _NUMBER[name] for pair, name in zip(different, classify(different), strict=True)}
-    return {name: tuple(domain_runs([domain[pair] for pair in pairs], _UNATTACHED)) for name, pairs in contexts.items()}
+    return {name: runs_of([domain[pair] for pair in pairs]) for name, pairs in in_context.items()}
+
+
+def runs_of(domains: Sequence[int]) -> tuple[Run, ...]:
+    """Return the runs of the numbered domains of a conversation."""
+    return tuple(domain_runs(domains, _UNATTACHED))
 
 
 def keyword_counts(evidence: Evidence) -> tuple[csr_array, FloatArray]:
@@ -138,6 +146,12 @@ def cluster_indices(labels: Sequence[str], numbers: dict[str, int]) -> IntArray:
     return np.array([numbers.setdefault(label, len(numbers)) for label in labels], np.int64)
 
 
+def contexts(conversation: ScoredConversation) -> list[tuple[str, str]]:
+    """Return each utterance after the one before it."""
+    texts = [turn.text for turn in conversation.turns]
+    return list(zip(["", *texts[:-1]], texts, strict=True))
+
+
 def _by_chatbot(rows: Sequence[Row]) -> defaultdict[str, list[Row]]:
     grouped: defaultdict[str, list[Row]] = defaultdict(list)
     for one in rows:
@@ -145,12 +159,7 @@ def _by_chatbot(rows: Sequence[Row]) -> defaultdict[str, list[Row]]:
     return grouped
 
 
-def _cluster(conversation: Conversation) -> str:
+def _cluster(conversation: ScoredConversation) -> str:
     if conversation.user_id is not None:
         return f"user {conversation.user_id}"
     return f"conversation {conversation.conversation_id}"
-
-
-def _contexts(conversation: Conversation) -> list[tuple[str, str]]:
-    texts = [turn.text for turn in conversation.turns]
-    return list(zip(["", *texts[:-1]], texts, strict=True))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
-from evalsite.scorecards.conversations import Conversation, ConversationRating, TurnLabel
+from evalsite.scorecards.conversations import ConversationRating, ScoredConversation, TurnLabel
 from evalsite.scorecards.correlations import MetricCorrelation, correlations_of
 from evalsite.scorecards.estimation import equal_sizes, metrics_of
-from evalsite.scorecards.evidence import Classify, Evidence, evidence_by_chatbot
+from evalsite.scorecards.evidence import Classify, Evidence, Runs, evidence_by_chatbot
 from evalsite.scorecards.metrics import METRICS, TOPICAL
-from evalsite.scorecards.unified_scores import UnifiedScore, unified_scores
+from evalsite.scorecards.unified_scores import ScoreCells, UnifiedScore, unified_scores
 from irt_engine.scorecard import Estimate
 
 REPLICATES = 1_000
@@ -25,6 +25,7 @@ class Scorecard:
     unified: Mapping[str, Mapping[str, UnifiedScore | None]]
     correlations: tuple[MetricCorrelation, ...]
     warnings: tuple[str, ...]
+    cells: Mapping[str, ScoreCells] = field(default_factory=dict)
 
     def with_warnings(self, more: Sequence[str]) -> Scorecard:
         """Return the scorecard with warnings in front of its own."""
@@ -32,11 +33,12 @@ class Scorecard:
 
 
 def scorecard_of(
-    conversations: Sequence[Conversation],
+    conversations: Sequence[ScoredConversation],
     ratings: Sequence[ConversationRating] = (),
     labels: Sequence[TurnLabel] = (),
     *,
     classify: Classify | None = None,
+    runs: Runs | None = None,
     weights: Mapping[str, float] | None = None,
     replicates: int = REPLICATES,
     seed: int = 0,
@@ -58,18 +60,22 @@ def scorecard_of(
     replicates, seed
         Number of bootstrap replicates, and the seed of the random generators.
     """
-    evidence = evidence_by_chatbot(conversations, ratings, labels, classify)
+    evidence = evidence_by_chatbot(conversations, ratings, labels, classify, runs)
     sizes = equal_sizes(list(evidence.values()))
     found = {
         chatbot: metrics_of(one, sizes, replicates=replicates, seed=seed + number)
         for number, (chatbot, one) in enumerate(evidence.items())
     }
     metrics = {metric.name: {bot: one.estimates[metric.name] for bot, one in found.items()} for metric in METRICS}
-    unified, unified_warnings = unified_scores(found, weights or {})
+    unified, unified_warnings, cells = unified_scores(found, weights or {})
     correlations, correlation_warnings = correlations_of(metrics, unified, evidence, seed=seed)
-    warnings = [*_missing(metrics, with_topics=classify is not None), *_weighting(evidence), *_partial_times(evidence)]
+    warnings = [
+        *_missing(metrics, with_topics=classify is not None or runs is not None),
+        *_weighting(evidence),
+        *_partial_times(evidence),
+    ]
     warnings += [*unified_warnings, *correlation_warnings]
-    return Scorecard(tuple(evidence), metrics, unified, tuple(correlations), tuple(warnings))
+    return Scorecard(tuple(evidence), metrics, unified, tuple(correlations), tuple(warnings), cells)
 
 
 def _missing(metrics: Mapping[str, Mapping[str, Estimate | None]], *, with_topics: bool) -> Iterator[str]:

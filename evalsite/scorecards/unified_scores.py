@@ -33,17 +33,28 @@ class UnifiedScore:
     band: int
 
 
+@dataclass(frozen=True, slots=True)
+class ScoreCells:
+    """The scores of each metric (K, J) that a unified score adds up, and those of bootstrap replicates (B, K, J)."""
+
+    metrics: tuple[str, ...]
+    cells: FloatArray
+    replicates: FloatArray
+
+
 Unified = dict[str, dict[str, UnifiedScore | None]]
 
 
-def unified_scores(found: Mapping[str, Metrics], weights: Mapping[str, float]) -> tuple[Unified, list[str]]:
-    """Return the scores by strategy and chatbot (None where there is none), and warnings."""
+def unified_scores(
+    found: Mapping[str, Metrics], weights: Mapping[str, float]
+) -> tuple[Unified, list[str], dict[str, ScoreCells]]:
+    """Return the scores by strategy and chatbot (None where there is none), warnings, and the cells by strategy."""
     nothing: Unified = {strategy: dict.fromkeys(found) for strategy in STRATEGIES}
     used, partial = _used(found)
     warnings = [f"The unified scores leave out {name}, because not every chatbot has a value." for name in partial]
     if len(found) < 2 or not used:
         what = "there is one chatbot" if len(found) < 2 else "no metric has a value for every chatbot"
-        return nothing, [*warnings, f"There are no unified scores, because {what}."]
+        return nothing, [*warnings, f"There are no unified scores, because {what}."], {}
     table = _table(found, used, weights)
     totals = {"stack_rank": stack_ranking(table), "confidence_bands": confidence_bands(table)}
     ratings = _ratings(found)
@@ -51,7 +62,10 @@ def unified_scores(found: Mapping[str, Metrics], weights: Mapping[str, float]) -
         warnings.append("winners_circle: there is no score, because not every chatbot has user ratings.")
     else:
         totals["winners_circle"] = winners_circle(table, ratings)
-    return nothing | {name: _scores(list(found), one, len(used)) for name, one in totals.items()}, warnings
+    scores = {name: _scores(list(found), one, len(used)) for name, one in totals.items()}
+    names = tuple(metric.name for metric in used)
+    cells = {name: ScoreCells(names, one.cells, one.replicates) for name, one in totals.items()}
+    return nothing | scores, warnings, cells
 
 
 def _used(found: Mapping[str, Metrics]) -> tuple[list[Metric], list[str]]:

@@ -3,6 +3,7 @@
 from .correlation import LEAST_UNITS, Correlation, correlate, ranks
 from .domain_runs import Run, conversation_domain, domain_runs
 from .estimates import Estimate, cluster_numbers, clustered_mean, clustered_share
+from .prediction import PredictionError, RatingCeiling, prediction_error, rating_ceiling, residual_limits
 from .resampling import Resampled, Sample, Statistic, resample
 from .statistics import (
     domain_entropy,
@@ -20,6 +21,8 @@ __all__ = [
     "Correlation",
     "Estimate",
     "MetricTable",
+    "PredictionError",
+    "RatingCeiling",
     "Resampled",
     "Run",
     "Sample",
@@ -36,11 +39,14 @@ __all__ = [
     "entropies",
     "group_rating_sd",
     "median",
+    "prediction_error",
     "ranks",
     "rarefied_frequency",
     "rarefied_vocabulary",
+    "rating_ceiling",
     "ratio",
     "resample",
+    "residual_limits",
     "reverse_coefficient_of_variation",
     "stack_ranking",
     "winners_circle",

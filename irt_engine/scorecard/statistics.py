@@ -93,14 +93,25 @@ def reverse_coefficient_of_variation(domains: IntArray, *, size: int, draws: int
     Statistic
     """
     member = _indicators(domains)
+    uniform = np.sort(np.random.default_rng(seed).random((draws, size)), axis=1)
+    starts = np.arange(draws, dtype=np.float64)[:, None]
+    ordered = (uniform + starts).ravel()  # Sample d lies between d and d + 1.
+    numbers = np.arange(size + 1, dtype=np.float64)
+    terms = numbers * np.log2(np.maximum(numbers, 1))
+
+    def value(counts: FloatArray) -> float:
+        """Return R-COV for counts (k,): the same uniform numbers are read by the quantiles of their distribution."""
+        limits = np.minimum(np.cumsum(counts[counts > 0]) / counts.sum(), 1.0)
+        limits[-1] = 1.0
+        reached = np.searchsorted(ordered, (starts + limits).ravel()).reshape(draws, -1) - starts.astype(int) * size
+        drawn = np.diff(reached, axis=1, prepend=0)
+        sampled = np.log2(size) - terms[drawn].sum(axis=1) / size
+        deviation = float(sampled.std(ddof=1))
+        return float(sampled.mean()) / deviation if deviation > 1e-12 else float("nan")
 
     def statistic(weights: FloatArray) -> FloatArray:
         counts = weights @ member
-        total = counts.sum(axis=1, keepdims=True)
-        shares = np.where(total > 0, counts / np.maximum(total, 1), 1 / max(1, counts.shape[1]))
-        drawn = np.random.default_rng(seed).multinomial(size, shares[:, None, :], size=(len(shares), draws))
-        sampled = entropies(drawn.reshape(-1, drawn.shape[2])).reshape(len(shares), draws)
-        return np.where(total[:, 0] > 0, divided(sampled.mean(axis=1), sampled.std(axis=1, ddof=1)), np.nan)
+        return np.array([value(one) if one.sum() > 0 else np.nan for one in counts])
 
     return statistic
 

@@ -65,6 +65,8 @@ class TotalScores:
         Bootstrap intervals of the totals; NaN without replicates.
     bands : (J,)
         1 for the best chatbot and those that are not told apart from it, 2 for the best of the others, and so on.
+    replicates : (B, K, J)
+        Cells of the bootstrap replicates, from which totals of other weights have their intervals.
     """
 
     cells: FloatArray
@@ -72,6 +74,7 @@ class TotalScores:
     lower: FloatArray
     upper: FloatArray
     bands: tuple[int, ...]
+    replicates: FloatArray
 
 
 def stack_ranking(table: MetricTable, *, level: float = LEVEL) -> TotalScores:
@@ -172,10 +175,13 @@ def _totals(
     sums = sums[np.isfinite(sums).all(axis=1)]
     if len(sums) < 2:
         unknown = np.full(len(totals), np.nan)
-        return TotalScores(cells, totals, unknown, unknown, _bands(totals, totals, totals, higher_is_better))
+        return TotalScores(
+            cells, totals, unknown, unknown, _bands(totals, totals, totals, higher_is_better), replicated[:0]
+        )
     lower, upper = np.quantile(sums, [0.5 - level / 2, 0.5 + level / 2], axis=0)
     lower, upper = np.minimum(lower, totals), np.maximum(upper, totals)
-    return TotalScores(cells, totals, lower, upper, _bands(totals, lower, upper, higher_is_better))
+    bands = _bands(totals, lower, upper, higher_is_better)
+    return TotalScores(cells, totals, lower, upper, bands, replicated[np.isfinite(replicated).all(axis=(1, 2))])
 
 
 def _bands(totals: FloatArray, lower: FloatArray, upper: FloatArray, higher_is_better: bool) -> tuple[int, ...]:

@@ -23,7 +23,8 @@ from evalsite.exchange.conversation_files.judgment_tables import read_ratings, r
 from evalsite.exchange.conversation_files.reader import read_conversations
 from evalsite.exchange.conversation_files.values import RatingScale
 from evalsite.exchange.topic_file import read_topic_labels
-from evalsite.scorecards.conversations import Conversation, ConversationRating
+from evalsite.scorecards.conversations import ConversationRating, ScoredConversation
+from evalsite.scorecards.rating_prediction import predict_ratings
 from evalsite.scorecards.topic_classifier import TopicClassifier
 from evalsite.scorecards.topic_evaluation import evaluate
 from evalsite.scorecards.topics import SHIPPED
@@ -46,6 +47,7 @@ PUBLISHED = {
     "understanding": 2.8285,
 }
 ALPHAS = (0.4420, 0.5135, 0.5712, 0.6515, 0.4561, 0.4355, 0.4363, 0.5514, 0.4067)
+LEAST_SHARE = 0.6  # Of the ceiling of predicted ratings.
 LEAST_ACCURACY, MOST_ECE, MOST_SECONDS = 0.75, 0.08, 5.0
 ANY_SCALE = RatingScale(criterion="overall")
 
@@ -55,7 +57,15 @@ Means = Mapping[str, float]
 def main() -> int:
     folder = os.environ.get("EVAL_DATA_DIR")
     if not folder:
-        names = ("dstc9 means", "dstc9 order", "median turns", "response error rate", "abceval agreement", "topics")
+        names = (
+            "dstc9 means",
+            "dstc9 order",
+            "median turns",
+            "response error rate",
+            "abceval agreement",
+            "prediction",
+            "topics",
+        )
         return conclude("Scorecards", [Check(name, "EVAL_DATA_DIR is not set", "", None) for name in names])
     data = Path(folder)
     conversations = {
@@ -71,6 +81,7 @@ def main() -> int:
             *_turns(data, conversations, overall),
             *_errors(data, conversations, overall),
             *_agreement(data),
+            *_prediction(list(conversations.values()), ratings),
             *_topics(data),
         ],
     )
@@ -102,7 +113,7 @@ def _order(overall: Means) -> Check:
     return Check("order of the chatbots", " ".join(name[7:] for name in ranked), "1 to 11", ranked == expected)
 
 
-def _turns(data: Path, conversations: Mapping[str, Conversation], overall: Means) -> list[Check]:
+def _turns(data: Path, conversations: Mapping[str, ScoredConversation], overall: Means) -> list[Check]:
     """The published correlation counts entries of the file; continued lines and an empty last entry are among them."""
     with gzip.open(data / "dstc9.prompts.jsonl.gz", "rt", encoding="utf-8") as file:
         entries = [(str(row["system"]), len(row["turns"])) for row in map(json.loads, file)]
@@ -114,7 +125,7 @@ def _turns(data: Path, conversations: Mapping[str, Conversation], overall: Means
     ]
 
 
-def _errors(data: Path, conversations: Mapping[str, Conversation], overall: Means) -> list[Check]:
+def _errors(data: Path, conversations: Mapping[str, ScoredConversation], overall: Means) -> list[Check]:
     checks = []
     for limit, name in ((1, "0"), (2, "below 2")):
         labels, _ = read_turn_labels(data / "conture.ratings.csv.gz", conversations, error_below=limit)
@@ -145,6 +156,20 @@ def _agreement(data: Path) -> list[Check]:
     say(f"alpha: {said}")
     right = sorted(f"{value:.4f}" for value in found.values()) == sorted(f"{value:.4f}" for value in ALPHAS)
     return [Check("nine alphas of abceval", f"{len(found)} alphas", "as published, to 4 decimals", right)]
+
+
+def _prediction(conversations: list[ScoredConversation], ratings: tuple[ConversationRating, ...]) -> list[Check]:
+    found = predict_ratings(conversations, [one for one in ratings if one.criterion == "overall"])
+    if found.ceiling is not None:
+        say(f"ceiling of predicted ratings: r = {found.ceiling.pearson:.3f}")
+    checks = []
+    for one in found.evaluations:
+        if one.predictor == "gradient_boosting" and one.share_of_ceiling is not None:
+            needed = LEAST_SHARE if one.folds == "conversation" else 0.0
+            said = f"r = {one.error.pearson:.3f}, {one.share_of_ceiling:.0%} of the ceiling"
+            target = f"at least {needed:.0%}" if needed else "reported"
+            checks.append(Check(f"prediction, folds by {one.folds}", said, target, one.share_of_ceiling >= needed))
+    return checks
 
 
 def _topics(data: Path) -> list[Check]:

@@ -4,11 +4,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from evalsite.scorecards.conversations import (
-    Conversation,
     ConversationRating,
     RaterGroup,
+    ScoredConversation,
+    ScoredTurn,
     Speaker,
-    Turn,
     TurnLabel,
 )
 from evalsite.scorecards.metrics import METRICS
@@ -25,17 +25,17 @@ def conversation(
     user: str | None = None,
     seconds: int | None = None,
     probability: float | None = None,
-) -> Conversation:
+) -> ScoredConversation:
     """A conversation whose utterances name their domain; the chatbot's follow the user's."""
     turns = tuple(
-        Turn(Speaker.CHATBOT if number % 2 else Speaker.USER, f"{topic} word{number}")
+        ScoredTurn(Speaker.CHATBOT if number % 2 else Speaker.USER, f"{topic} word{number}")
         for number, topic in enumerate(topics)
     )
     ended = START + timedelta(seconds=seconds) if seconds is not None else None
-    return Conversation(name, chatbot, turns, user, START if ended else None, ended, probability)
+    return ScoredConversation(name, chatbot, turns, user, START if ended else None, ended, probability)
 
 
-def rating(one: Conversation, value: float, group: RaterGroup = RaterGroup.USER) -> ConversationRating:
+def rating(one: ScoredConversation, value: float, group: RaterGroup = RaterGroup.USER) -> ConversationRating:
     return ConversationRating(one.conversation_id, one.chatbot, "rating", value, group, one.user_id)
 
 
@@ -44,7 +44,7 @@ def classify(pairs: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def card(
-    conversations: Sequence[Conversation],
+    conversations: Sequence[ScoredConversation],
     ratings: Sequence[ConversationRating] = (),
     labels: Sequence[TurnLabel] = (),
 ) -> Scorecard:
