@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from evalsite.accounts.models import Membership, Organisation, User
 from evalsite.campaigns.library import prompt_sets_owned
 from evalsite.campaigns.limits import LIMITS, limits_check
-from evalsite.campaigns.models import Campaign, CampaignRole, Entrant, StoppingSpec
+from evalsite.campaigns.models import Aspect, Campaign, CampaignRole, Entrant, StoppingSpec
 from evalsite.campaigns.permissions import MAKERS, Act, allows, role_of
 from evalsite.campaigns.plans import PlanOptions
 from evalsite.campaigns.services import (
@@ -23,7 +23,7 @@ from evalsite.campaigns.services import (
     plain,
     plan_options,
     plan_save,
-    rubric_create,
+    rubric_replace,
     screening_check,
 )
 from evalsite.core.audit import audit_record
@@ -40,6 +40,8 @@ OWN_FIELDS = frozenset(
         "visibility",
         "shows_prompts",
         "shows_replies",
+        "releases_data",
+        "licence",
         "admission",
         "quota",
         "pay_rate",
@@ -54,9 +56,11 @@ OWN_FIELDS = frozenset(
         "gold_mark",
         "screening",
         "fits_known_ties",
+        "standing",
+        "newcomer_budget",
     }
 )
-SHOWN_FIELDS = frozenset({"visibility", "shows_prompts", "shows_replies"})
+SHOWN_FIELDS = frozenset({"visibility", "shows_prompts", "shows_replies", "releases_data", "licence"})
 LEARNT_FIELDS = frozenset({"target", "top", "newcomer"})
 PLAN_FIELDS = LEARNT_FIELDS | {"overlap_share", "overlap_votes"}
 # Fields that decide how careless annotators are found, and how they are handled.
@@ -179,29 +183,18 @@ def draft_questions_set(
     """
     with write_transaction():
         draft = _locked_draft(campaign)
-        old = draft.rubric
         asked, *beside = (
-            NewAspect(one.key, one.question, one.allow_tie, one.allow_both_bad)
-            for one in old.aspects.order_by("position")
+            NewAspect(one.key, one.question, one.allow_tie, one.allow_both_bad, Aspect.Kind(one.kind))
+            for one in draft.rubric.aspects.order_by("position")
         )
         known = {(one.key, one.question): one for one in beside}
         wanted = (
-            replace(aspect, key=asked.key),
+            replace(aspect, key=asked.key, kind=asked.kind),
             *(beside if others is None else [known.get((one.key, one.question), one) for one in others]),
         )
         if wanted == (asked, *beside):
             return
-        name, shared = old.name, old.campaigns.exclude(pk=draft.pk).exists()
-        draft.rubric = rubric_create(
-            organisation=draft.organisation,
-            name=f"{name[:190]} anew",
-            aspects=wanted,
-        )
-        draft.save(update_fields=["rubric"])
-        if not shared:
-            old.delete()
-            draft.rubric.name = name
-            draft.rubric.save(update_fields=["name"])
+        rubric_replace(draft=draft, aspects=wanted)
         was, now = _questions_for_log(asked, *beside), _questions_for_log(*wanted)
         before = {name: value for name, value in was.items() if now.get(name) != value}
         after = {name: value for name, value in now.items() if was.get(name) != value}

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from evalsite.accounts.models import Organisation, User
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.storage_quota import set_room_check
-from evalsite.chatbots.files import ReplyReport, Submission, chatbot_import, chatbot_preview
+from evalsite.chatbots.files import ReplyReport, VersionPreview, chatbot_import, chatbot_preview
 from evalsite.chatbots.models import Version
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, NotFound
@@ -90,7 +90,7 @@ def prompts_unused_check(prompt_set: PromptSet, *, locked: bool = False) -> None
         )
 
 
-def replies_upload_preview(sent: SentFile, *, name: str, label: str | None, made_by: str = "") -> Submission:
+def replies_upload_preview(sent: SentFile, *, name: str, label: str | None, made_by: str = "") -> VersionPreview:
     """Return the result that `replies_upload` would have for each row, without writing."""
     return chatbot_preview(
         organisation=sent.organisation,

@@ -4,7 +4,7 @@ The worker turns them into the scheduler's rules (`refits.designs.rules_of`). Th
 target, the budget, the deadline, and whether any items are left.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 
 from django.utils.translation import gettext as _
@@ -126,7 +126,29 @@ def judgments_allowed(campaign: Campaign, now: datetime) -> int | None:
     limits = limits_of(campaign.stopping)
     if limits.deadline is not None and limits.deadline <= now:
         return 0
+    budget = budget_of(campaign)
     if campaign.state != Campaign.State.PILOT:
-        return limits.budget
+        return budget
     most = campaign.pilot.judgments
-    return most if limits.budget is None else min(limits.budget, most)
+    return most if budget is None else min(budget, most)
+
+
+def limits_now(campaign: Campaign) -> Limits:
+    """Return the limits in force: those of the row, with the budget since the campaign opened."""
+    return replace(limits_of(campaign.stopping), budget=budget_of(campaign))
+
+
+def budget_of(campaign: Campaign) -> int | None:
+    """Return the judgments that may be spent since the campaign opened; None without a budget.
+
+    In a standing campaign with a budget per newcomer, each chatbot that joins adds one. Once it has opened again, these
+    are the whole budget.
+    """
+    budget: int | None = campaign.stopping.budget
+    each = campaign.newcomer_budget
+    if not campaign.standing or each is None or campaign.opened_at is None:
+        return budget
+    joined = campaign.entrants.filter(joined_at__gte=campaign.opened_at).count()
+    if campaign.started_at is not None and campaign.opened_at > campaign.started_at:
+        return each * max(1, joined)
+    return None if budget is None else budget + each * joined

@@ -1,17 +1,18 @@
+from collections.abc import Iterable
 from decimal import Decimal
 from typing import Self
 
 from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
+from django.utils.translation import gettext, pgettext
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import pgettext
 
 from evalsite.accounts.models import Membership, Organisation, OwnedQuerySet, User
 from evalsite.chatbots.models import Version
 from evalsite.core.db import PublicModel
 from evalsite.core.names import ShownNames, as_validation_error, lookalike_check
-from evalsite.core.reasons import reason_text
+from evalsite.core.reasons import reason_code, reason_text
 from evalsite.endpoints.models import CallBudget
 from evalsite.prompts.models import Prompt, PromptSet
 
@@ -39,6 +40,12 @@ class Aspect(models.Model):
         RATING = "rating", "rate a candidate"
         LABEL = "label", "label a candidate"
 
+    class Scope(models.TextChoices):
+        """Subject of a rating or a label."""
+
+        CANDIDATE = "candidate", "each candidate"
+        TURN = "turn", "the turn as a whole"
+
     rubric = models.ForeignKey(Rubric, on_delete=models.CASCADE, related_name="aspects")
     position = models.PositiveIntegerField()
     key = models.SlugField(max_length=60)
@@ -46,14 +53,26 @@ class Aspect(models.Model):
     kind = models.CharField(max_length=12, choices=Kind, default=Kind.CHOOSE_ONE)
     allow_tie = models.BooleanField(default=True)
     allow_both_bad = models.BooleanField(default=True)
+    scope = models.CharField(max_length=12, choices=Scope, default=Scope.CANDIDATE)
+    minimum = models.SmallIntegerField(null=True, blank=True, help_text="lowest rating")
+    maximum = models.SmallIntegerField(null=True, blank=True, help_text="highest rating")
+    labels = models.JSONField(default=list, blank=True, help_text="labels to choose from, any number of them")
 
     class Meta:
         ordering = ["position"]
         constraints = [
             models.UniqueConstraint(fields=["rubric", "position"], name="aspect_position_once"),
             models.UniqueConstraint(fields=["rubric", "key"], name="aspect_key_once"),
-            # Only the choice between candidates is implemented. A small migration can lift this.
-            models.CheckConstraint(condition=Q(kind="choose_one"), name="aspect_kind_built_now"),
+            models.CheckConstraint(
+                condition=Q(kind__in=["choose_one", "select_any", "rating", "label"]), name="aspect_kind_known"
+            ),
+            models.CheckConstraint(condition=Q(scope__in=["candidate", "turn"]), name="aspect_scope_known"),
+            models.CheckConstraint(
+                condition=~Q(kind="rating", minimum__isnull=True)
+                & ~Q(kind="rating", maximum__isnull=True)
+                & (Q(minimum__isnull=True) | Q(maximum__isnull=True) | Q(minimum__lt=F("maximum"))),
+                name="aspect_rating_has_bounds",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -65,6 +84,11 @@ class Aspect(models.Model):
         tie = ["tie"] if self.allow_tie else []
         both_bad = ["both_bad"] if self.allow_both_bad else []
         return ["A", *tie, "B", *both_bad]
+
+    def choices_among(self, labels: Iterable[str]) -> list[str]:
+        """Return the possible verdicts on the candidates with these labels."""
+        others = [choice for choice in self.choices if choice not in {"A", "B"}]
+        return [*labels, *others]
 
 
 class CampaignQuerySet(OwnedQuerySet):
@@ -102,6 +126,10 @@ class Campaign(ShownNames, PublicModel):
         JUDGMENT = "judgment", _("for one judgment")
         HOUR = "hour", _("for an hour of judging")
 
+    class Mode(models.TextChoices):
+        STATIC = "static", _("Replies from files or collections are compared")
+        LIVE = "live", _("Annotators chat with the chatbots and judge every turn")
+
     class Screening(models.TextChoices):
         OFF = "off", "annotators are not screened"
         PROPOSE = "propose", "exclusions are proposed to a person"
@@ -111,6 +139,7 @@ class Campaign(ShownNames, PublicModel):
     name = models.CharField(max_length=200)
     slug = models.SlugField(max_length=80, unique=True)
     description = models.TextField(blank=True, default="")
+    mode = models.CharField(max_length=6, choices=Mode, default=Mode.STATIC)
     state = models.CharField(max_length=10, choices=State, default=State.DRAFT)
     visibility = models.CharField(max_length=10, choices=Visibility, default=Visibility.PRIVATE)
     admission = models.CharField(max_length=10, choices=Admission, default=Admission.MEMBERS)
@@ -120,11 +149,20 @@ class Campaign(ShownNames, PublicModel):
     shows_replies = models.BooleanField(
         default=False, help_text="and some replies to them, as examples beside the chatbots that gave them"
     )
+    releases_data = models.BooleanField(
+        default=False, help_text="whoever sees the board may download its judgments, without names of annotators"
+    )
+    licence = models.CharField(
+        max_length=100, blank=True, default="", help_text="of the released data, such as CC-BY-4.0"
+    )
     fits_known_ties = models.BooleanField(
         default=False, help_text="where two replies are the same text, the fit takes it for a tie that somebody judged"
     )
     standing = models.BooleanField(
         default=False, help_text="never ends: after a stop it waits, and opens again when an entrant joins"
+    )
+    newcomer_budget = models.PositiveIntegerField(
+        null=True, blank=True, help_text="judgments that each newcomer of a standing campaign adds; null: the budget"
     )
     prompt_set = models.ForeignKey(PromptSet, on_delete=models.PROTECT, related_name="campaigns")
     rubric = models.ForeignKey(Rubric, on_delete=models.PROTECT, related_name="campaigns")
@@ -174,6 +212,7 @@ class Campaign(ShownNames, PublicModel):
                 condition=Q(state__in=["draft", "pilot", "running", "paused", "stopped"]),
                 name="campaign_state_known",
             ),
+            models.CheckConstraint(condition=Q(mode__in=["static", "live"]), name="campaign_mode_known"),
             models.CheckConstraint(
                 condition=Q(visibility__in=["private", "link", "public"]), name="campaign_visibility_known"
             ),
@@ -190,6 +229,10 @@ class Campaign(ShownNames, PublicModel):
                     votes_per_item__gte=1,
                 ),
                 name="campaign_sizes_from_one",
+            ),
+            models.CheckConstraint(
+                condition=Q(newcomer_budget__isnull=True) | Q(newcomer_budget__gte=1),
+                name="campaign_newcomer_budget_from_one",
             ),
             models.CheckConstraint(condition=Q(pay_rate__gte=0), name="campaign_pay_not_negative"),
             models.CheckConstraint(condition=Q(pay_per__in=["judgment", "hour"]), name="campaign_pay_per_known"),
@@ -226,6 +269,22 @@ class Campaign(ShownNames, PublicModel):
         return words[self.State(self.state)]
 
     @property
+    def waits_for_chatbots(self) -> bool:
+        """Return whether a rule has stopped a standing campaign, which a new chatbot opens again."""
+        by_rule = reason_code(self.stop_reason_data) not in {"", "owner_ended"}
+        return self.standing and self.state == self.State.STOPPED and by_rule
+
+    @property
+    def opened_again(self) -> bool:
+        """Return whether a chatbot that joined after a stop has opened the campaign again."""
+        return self.opened_at is not None and self.started_at is not None and self.opened_at > self.started_at
+
+    @property
+    def state_label(self) -> str:
+        """Return the state for a heading or a list."""
+        return gettext("Waiting for new chatbots") if self.waits_for_chatbots else str(self.get_state_display())
+
+    @property
     def stop_reason_text(self) -> str:
         """The reason of the stop in the active language."""
         return reason_text(self.stop_reason, self.stop_reason_data)
@@ -234,6 +293,113 @@ class Campaign(ShownNames, PublicModel):
     def collecting(self) -> bool:
         """Return whether new assignments may be issued."""
         return self.state in self.COLLECTING
+
+    @property
+    def is_live(self) -> bool:
+        """Return whether annotators chat with the chatbots (`LiveSettings`)."""
+        return self.mode == self.Mode.LIVE
+
+
+class Study(PublicModel):
+    """Live campaigns that are launched together as arms. An annotator is allocated to one arm at random."""
+
+    organisation = models.ForeignKey(Organisation, on_delete=models.PROTECT, related_name="studies")
+    name = models.CharField(max_length=200)
+    seed = models.PositiveIntegerField(default=0)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        verbose_name_plural = "studies"
+        constraints = [models.UniqueConstraint(fields=["organisation", "name"], name="study_name_once")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class LiveSettings(models.Model):
+    """Settings of a live campaign: who chats with how many chatbots, and how a turn is judged and paid."""
+
+    class Selection(models.TextChoices):
+        SOBA = "soba", _("The best reply is selected")
+        SATA = "sata", _("All appropriate replies are selected")
+
+    class Fallback(models.TextChoices):
+        """How a conversation continues if no reply was selected."""
+
+        RANDOM = "random", _("with a random reply")
+        WRITTEN = "written", _("with a reply that the annotator writes")
+
+    class PayPer(models.TextChoices):
+        TURN = "turn", _("for one turn")
+        CONVERSATION = "conversation", _("for one conversation")
+
+    MOST_CHATBOTS = 8
+
+    campaign = models.OneToOneField(Campaign, on_delete=models.CASCADE, related_name="live")
+    selection = models.CharField(max_length=4, choices=Selection, default=Selection.SOBA)
+    fallback = models.CharField(max_length=7, choices=Fallback, default=Fallback.RANDOM, help_text="of SATA")
+    chatbots_per_conversation = models.PositiveSmallIntegerField(default=2)
+    minimum_turns = models.PositiveSmallIntegerField(default=10)
+    maximum_turns = models.PositiveSmallIntegerField(null=True, blank=True, help_text="null: no maximum")
+    opening_topics = models.JSONField(default=list, blank=True, help_text="texts; one is proposed at random")
+    count_first_turn = models.BooleanField(default=False, help_text="whether the first turn counts for the board")
+    pay_per = models.CharField(
+        max_length=12, choices=PayPer, default=PayPer.TURN, help_text="what the campaign's pay_rate is paid for"
+    )
+    end_rating = models.BooleanField(default=True, help_text="a conversation is rated from 1 to 5 at its end")
+    end_feedback = models.BooleanField(default=True, help_text="free text is asked for at the end")
+    data_notice = models.TextField(blank=True, default="", help_text="Markdown; says where the texts go")
+    conversations_per_annotator = models.PositiveSmallIntegerField(
+        default=1, help_text="with the same chatbots in the same setting"
+    )
+    turn_deadline_s = models.PositiveSmallIntegerField(
+        default=120, help_text="seconds after which a turn goes on without missing replies"
+    )
+    idle_minutes = models.PositiveIntegerField(
+        default=1440, help_text="minutes without activity after which a conversation ends"
+    )
+    reports_to_pause = models.PositiveSmallIntegerField(default=3, help_text="annotators whose reports pause a chatbot")
+    study = models.ForeignKey(Study, null=True, blank=True, on_delete=models.PROTECT, related_name="arms")
+    repetition = models.PositiveSmallIntegerField(default=1, help_text="of this setting and chatbot set in its study")
+
+    class Meta:
+        verbose_name_plural = "live settings"
+        constraints = [
+            models.CheckConstraint(condition=Q(selection__in=["soba", "sata"]), name="live_selection_known"),
+            models.CheckConstraint(condition=Q(fallback__in=["random", "written"]), name="live_fallback_known"),
+            models.CheckConstraint(condition=Q(pay_per__in=["turn", "conversation"]), name="live_pay_per_known"),
+            models.CheckConstraint(
+                condition=Q(chatbots_per_conversation__gte=1, chatbots_per_conversation__lte=8),
+                name="live_chatbots_1_to_8",
+            ),
+            models.CheckConstraint(
+                condition=~Q(selection="soba", chatbots_per_conversation=1), name="live_single_chatbot_is_sata"
+            ),
+            models.CheckConstraint(
+                condition=Q(minimum_turns__gte=1)
+                & (Q(maximum_turns__isnull=True) | Q(maximum_turns__gte=F("minimum_turns"))),
+                name="live_minimum_is_not_above_maximum",
+            ),
+            models.CheckConstraint(
+                condition=Q(
+                    conversations_per_annotator__gte=1,
+                    turn_deadline_s__gte=5,
+                    turn_deadline_s__lte=600,
+                    idle_minutes__gte=5,
+                    reports_to_pause__gte=1,
+                    repetition__gte=1,
+                ),
+                name="live_limits_from_one",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"live settings of {self.campaign}"
+
+    @property
+    def setting(self) -> str:
+        """Return the setting as reports name it: soba, sata_random or sata_written."""
+        return self.selection if self.selection == self.Selection.SOBA else f"sata_{self.fallback}"
 
 
 class StoppingSpec(models.Model):

@@ -52,6 +52,8 @@ class Act(StrEnum):
     WITHDRAW_GOLD = "withdraw_gold"
     PAY = "pay"
     SHARE = "share"
+    SUBMISSIONS = "submissions"
+    MODERATE = "moderate"
 
 
 WORDS: Mapping[Act, str | Promise] = {
@@ -73,7 +75,7 @@ WORDS: Mapping[Act, str | Promise] = {
     Act.PAUSE_ANNOTATOR: _("pause an annotator"),
     Act.RESUME_ANNOTATOR: _("let a paused annotator go on"),
     Act.ADD_ENTRANT: _("add a chatbot"),
-    Act.WITHDRAW_ENTRANT: _("withdraw a chatbot"),
+    Act.WITHDRAW_ENTRANT: _("withdraw a chatbot, pause it in live conversations, and settle reports of its replies"),
     Act.RETIRE_PROMPT: _("retire a prompt"),
     Act.REOPEN_SKIPPED: _("reopen skipped items"),
     Act.INVITE: _("invite annotators, end an invitation, and say who may arrive from a crowd platform"),
@@ -81,6 +83,8 @@ WORDS: Mapping[Act, str | Promise] = {
     Act.WITHDRAW_GOLD: _("withdraw a gold item"),
     Act.PAY: _("see what annotators are owed, give bonuses and mark them as paid"),
     Act.SHARE: _("give and take roles"),
+    Act.SUBMISSIONS: _("decide which chatbots may be submitted, and whether the board stands"),
+    Act.MODERATE: _("see what was submitted, and approve or refuse it"),
 }
 ROLE_WORDS: Mapping[Role, str | Promise] = {
     Role.STAFF: _("staff"),
@@ -92,7 +96,9 @@ ROLE_WORDS: Mapping[Role, str | Promise] = {
 _EVERYTHING = frozenset(Act)
 # Only the owner may commit money, end the campaign, show it to others or change its roles. A manager with concerns can
 # pause it.
-_OWNERS = frozenset({Act.PILOT, Act.LAUNCH, Act.STOP, Act.EXTEND, Act.CAP_CALLS, Act.SHOW, Act.PAY, Act.SHARE})
+_OWNERS = frozenset(
+    {Act.PILOT, Act.LAUNCH, Act.STOP, Act.EXTEND, Act.CAP_CALLS, Act.SHOW, Act.PAY, Act.SHARE, Act.SUBMISSIONS}
+)
 ALLOWED: Mapping[Role, frozenset[Act]] = {
     Role.STAFF: _EVERYTHING,
     Role.OWNER: _EVERYTHING,
@@ -187,8 +193,11 @@ def as_markdown() -> str:
         ("choose one of its prompt sets for a draft", makers, "–"),
         ("see its endpoints, their health, calls and costs", members, "–"),
         ("register, change, test and pause endpoints, and collect replies", makers, "–"),
+        ("see its imported conversations and their scorecards", members, "–"),
+        ("import conversations, erase users and delete sets of conversations", makers, "–"),
         ("send files of prompts by the API", makers, "its set"),
         ("send files of replies by the API", makers, "to its set"),
+        ("import files of votes by the API", makers, "–"),
         ("see its members", members, "–"),
         ("invite members by mail, change their roles and remove them", managers, "–"),
     ]
@@ -213,6 +222,21 @@ def as_markdown() -> str:
         "chatbot of a campaign file belongs to the organisation that the file names, whoever imports it. So does one",
         "that is submitted or imported with its maker (`made_by`, [submitter.md](submitter.md)). On another",
         "device, or without cookies, nobody can be recognised: the method page of each board says so.",
+        "",
+        "## Submitters",
+        "",
+        "A *submitter* has an account, and is owner or manager of the organisation that submits; everybody is of their",
+        "own. Staff submit for their own organisations, too. What a campaign accepts, its owner decides",
+        "(tests/evalsite/submissions/test_roles.py).",
+        "",
+        "| act | submitter | viewer of the organisation | owner, manager of the campaign | everybody else |",
+        "|---|---|---|---|---|",
+        "| see what a visible campaign accepts | yes | yes | yes | yes |",
+        "| submit a chatbot, and check it first | yes | – | – | – |",
+        "| download the prompts, where the campaign allows it | yes | – | – | – |",
+        "| see a submission, its state and its private results | yes | yes | yes | – |",
+        "| withdraw it | yes | – | – | – |",
+        "| approve or refuse it | – | – | yes | – |",
         "",
         "## Annotators whom nobody knows",
         "",

@@ -13,6 +13,7 @@ from evalsite.campaigns.library import prompt_sets_owned
 from evalsite.campaigns.models import Aspect, Campaign, Entrant, GoldItem, Onboarding
 from evalsite.chatbots.models import Reply, Version
 from evalsite.chatbots.selectors import replies_counted
+from evalsite.core.audit import audit_of
 from evalsite.core.errors import NotAllowed, NotFound
 from evalsite.prompts.models import PromptSet
 
@@ -66,6 +67,12 @@ def campaign_get(*, key: str, user: User | None) -> Campaign:
             hint=gettext("Check the address; a private campaign needs you to log in."),
         )
     return found
+
+
+def stopped_by_hand(campaign: Campaign) -> bool:
+    """Return whether a person ended the campaign, which is final."""
+    last = audit_of(campaign.public_id).filter(act="stop").first()
+    return campaign.state == Campaign.State.STOPPED and last is not None and last.actor is not None
 
 
 def gold_in_use(campaign: Campaign) -> QuerySet[GoldItem]:

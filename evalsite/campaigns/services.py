@@ -39,17 +39,25 @@ REFIT = "refit"
 
 @dataclass(frozen=True, slots=True)
 class NewAspect:
-    """A question about two candidates."""
+    """A question about the candidates. `minimum` and `maximum` are those of a rating, `labels` those of a label."""
 
     key: str
     question: str
     allow_tie: bool = True
     allow_both_bad: bool = True
+    kind: Aspect.Kind = Aspect.Kind.CHOOSE_ONE
+    scope: Aspect.Scope = Aspect.Scope.CANDIDATE
+    minimum: int | None = None
+    maximum: int | None = None
+    labels: tuple[str, ...] = ()
 
     @property
     def choices(self) -> list[str]:
         """Return the possible verdicts, as `campaigns.models.Aspect` does."""
         return ["A", *(["tie"] if self.allow_tie else []), "B", *(["both_bad"] if self.allow_both_bad else [])]
+
+
+LONGEST_LICENCE = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +68,11 @@ class Design:
     admission: Campaign.Admission = Campaign.Admission.MEMBERS
     shows_prompts: bool = False
     shows_replies: bool = False
+    releases_data: bool = False
+    licence: str = ""
     fits_known_ties: bool = False
     standing: bool = False
+    newcomer_budget: int | None = None
     policy: str = "adaptive"
     seed: int = 0
     batch_size: int = 100
@@ -104,14 +115,31 @@ def rubric_create(*, organisation: Organisation, name: str, aspects: tuple[NewAs
                 question=aspect.question,
                 allow_tie=aspect.allow_tie,
                 allow_both_bad=aspect.allow_both_bad,
+                kind=aspect.kind,
+                scope=aspect.scope,
+                minimum=aspect.minimum,
+                maximum=aspect.maximum,
+                labels=list(aspect.labels),
             )
             for position, aspect in enumerate(aspects)
         )
     return rubric
 
 
+def rubric_replace(*, draft: Campaign, aspects: tuple[NewAspect, ...]) -> None:
+    """Give a locked draft a new rubric with the name of its old one. Questions never change."""
+    old = draft.rubric
+    name, shared = old.name, old.campaigns.exclude(pk=draft.pk).exists()
+    draft.rubric = rubric_create(organisation=draft.organisation, name=f"{name[:190]} anew", aspects=aspects)
+    draft.save(update_fields=["rubric"])
+    if not shared:
+        old.delete()
+        draft.rubric.name = name
+        draft.rubric.save(update_fields=["name"])
+
+
 # Slugs of the console's own pages. A campaign with such a slug could not be reached.
-RESERVED_SLUGS = frozenset({"new", "health", "notices", "chatbots", "prompt-sets"})
+RESERVED_SLUGS = frozenset({"new", "health", "notices", "chatbots", "prompt-sets", "conversations", "votes"})
 
 
 def campaign_create(
@@ -155,8 +183,11 @@ def campaign_create(
             admission=design.admission,
             shows_prompts=design.shows_prompts,
             shows_replies=design.shows_replies,
+            releases_data=design.releases_data,
+            licence=design.licence,
             fits_known_ties=design.fits_known_ties,
             standing=design.standing,
+            newcomer_budget=design.newcomer_budget,
             policy=design.policy,
             seed=design.seed,
             batch_size=design.batch_size,
@@ -308,7 +339,8 @@ def _check_qualification(campaign: Campaign) -> None:
 def entrant_add(*, campaign: Campaign, version: Version, by: User | None = None, imported: bool = False) -> Entrant:
     """Add a chatbot to a campaign, or add it again. A stopped `standing` campaign reopens for it.
 
-    A reopened campaign has its whole budget again. A pilot stays a pilot: its owner decides how the campaign continues.
+    A reopened campaign has its whole budget again, or the budget per newcomer if there is one (`limits.budget_of`). A
+    pilot stays a pilot: its owner decides how the campaign continues.
     Raises Conflict for a name that looks like another one here, unless the chatbot was imported with its votes.
     """
     with write_transaction():
@@ -319,7 +351,8 @@ def entrant_add(*, campaign: Campaign, version: Version, by: User | None = None,
         _log(locked, "add_entrant", by, before={"state": before}, after={"state": "active"}, target=str(version))
         if locked.standing and (locked.collecting or locked.state == Campaign.State.STOPPED):
             tried = pilot_runs(locked)
-            _set_running(locked, opens=not tried, pilot=tried)
+            adds = locked.collecting and locked.newcomer_budget is not None  # to the budget that is being spent
+            _set_running(locked, opens=not tried and not adds, pilot=tried, at=entrant.joined_at)
         elif locked.collecting:
             refit_request(locked)
     return entrant
@@ -332,8 +365,8 @@ def _entrant_activated(campaign: Campaign, version: Version) -> tuple[Entrant, s
         return Entrant.objects.create(campaign=campaign, version=version), None
     if entrant.state == Entrant.State.ACTIVE:
         raise Conflict(_("%(version)s takes part already.") % {"version": version}, field="version")
-    entrant.state, entrant.withdrawn_reason = Entrant.State.ACTIVE, ""
-    entrant.save(update_fields=["state", "withdrawn_reason"])
+    entrant.state, entrant.withdrawn_reason, entrant.joined_at = Entrant.State.ACTIVE, "", timezone.now()
+    entrant.save(update_fields=["state", "withdrawn_reason", "joined_at"])
     return entrant, Entrant.State.WITHDRAWN
 
 
@@ -393,7 +426,7 @@ def _check_start(campaign: Campaign, pilot: int | None) -> None:
         )
     if campaign.entrants.filter(state=Entrant.State.ACTIVE).count() < 2:
         raise Conflict(_("A campaign needs at least two chatbots."), hint=_("Add entrants first."), field="entrants")
-    if not campaign.prompt_set.prompts.exists():
+    if not campaign.is_live and not campaign.prompt_set.prompts.exists():
         raise Conflict(_("The prompt set is empty."), hint=_("Add prompts first."), field="prompt_set")
     plan_check(campaign)
     _check_gold(campaign)
@@ -536,6 +569,8 @@ def campaign_show(
     visibility: str | None = None,
     shows_prompts: bool | None = None,
     shows_replies: bool | None = None,
+    releases_data: bool | None = None,
+    licence: str | None = None,
     by: User | None = None,
 ) -> None:
     """Change the visibility of the board and its contents. None leaves a setting unchanged. Only changes are logged.
@@ -548,7 +583,17 @@ def campaign_show(
             hint=_("Use one of: %(values)s.") % {"values": ", ".join(Campaign.Visibility.values)},
             field="visibility",
         )
-    wanted = {"visibility": visibility, "shows_prompts": shows_prompts, "shows_replies": shows_replies}
+    if licence is not None and (len(licence) > LONGEST_LICENCE or not licence.isprintable()):
+        raise InvalidInput(
+            _("A licence has at most %(longest)s characters.") % {"longest": LONGEST_LICENCE}, field="licence"
+        )
+    wanted = {
+        "visibility": visibility,
+        "shows_prompts": shows_prompts,
+        "shows_replies": shows_replies,
+        "releases_data": releases_data,
+        "licence": licence,
+    }
     with write_transaction():
         locked = _locked(campaign)
         if locked.state == Campaign.State.DRAFT:
@@ -568,9 +613,12 @@ def plain(value: Any) -> Any:
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 
-def _set_running(campaign: Campaign, *, opens: bool, pilot: bool = False) -> None:
-    """Set the state to running. `opens` restarts the count of the budget. Without `pilot`, a pilot ends."""
-    now = timezone.now()
+def _set_running(campaign: Campaign, *, opens: bool, pilot: bool = False, at: datetime | None = None) -> None:
+    """Set the state to running, at a time (default: now).
+
+    `opens` restarts the count of the budget. Without `pilot`, a pilot ends.
+    """
+    now = at or timezone.now()
     if not pilot:
         open_pilot = Pilot.objects.filter(campaign=campaign, went_on_at__isnull=True)
         open_pilot.update(ended_at=Coalesce("ended_at", now), went_on_at=now)

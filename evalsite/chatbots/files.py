@@ -5,9 +5,10 @@ Files of MT-bench, AlpacaEval and OpenAI (messages) are read as well, and text f
 The report lists the result for every row. No text is truncated.
 """
 
+import json
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
@@ -21,7 +22,16 @@ from evalsite.core.dataset_rows import lines_matched, replies_converted
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.core.number_format import whole
-from evalsite.core.row_files import LONGEST_CELL, FileRow, column_list, identifier, rows_read, rows_refuse, unstorable
+from evalsite.core.row_files import (
+    LONGEST_CELL,
+    FileRow,
+    column_list,
+    csv_text,
+    identifier,
+    rows_read,
+    rows_refuse,
+    unstorable,
+)
 from evalsite.prompts.models import Prompt, PromptSet
 
 KNOWN = {"prompt_id", "reply", "sample"}
@@ -58,6 +68,24 @@ class ReplyReport:
     @property
     def refused(self) -> list[ReplyRow]:
         return [row for row in self.rows if row.fate == "refused"]
+
+
+def replies_csv(version: Version, prompt_set: PromptSet) -> Iterator[str]:
+    """Yield a version's replies to the prompts of a set as a CSV file that `chatbot_import` reads."""
+    yield csv_text([["prompt_id", "reply", "sample"]])
+    for row in _written(version, prompt_set):
+        yield csv_text([row])
+
+
+def replies_jsonl(version: Version, prompt_set: PromptSet) -> Iterator[str]:
+    """Yield a version's replies to the prompts of a set as JSON lines that `chatbot_import` reads."""
+    for key, text, sample in _written(version, prompt_set):
+        yield json.dumps({"prompt_id": key, "reply": text, "sample": sample}, ensure_ascii=False) + "\n"
+
+
+def _written(version: Version, prompt_set: PromptSet) -> Iterator[tuple[str, str | None, int]]:
+    rows = version.replies.filter(prompt__prompt_set=prompt_set, corrected_by__isnull=True, text__isnull=False)
+    return rows.order_by("prompt", "sample").values_list("prompt__key", "text", "sample").iterator()
 
 
 def replies_preview(*, prompt_set: PromptSet, content: bytes, name: str = "") -> ReplyReport:
@@ -131,7 +159,7 @@ def _problem(key: str, sample: int | None, text: object, keys: Mapping[str, Prom
 
 
 @dataclass(frozen=True, slots=True)
-class Submission:
+class VersionPreview:
     """A reply file and the version that it would create: its label, and its chatbot (None for a new one)."""
 
     chatbot: Chatbot | None
@@ -148,7 +176,7 @@ def chatbot_preview(
     filename: str = "",
     label: str | None = None,
     made_by: str = "",
-) -> Submission:
+) -> VersionPreview:
     """Return what `chatbot_import` would do with the file, whatever the state of its rows.
 
     Raises InvalidInput for an invalid name, label, maker or file. Raises Conflict if the version exists or another
@@ -164,12 +192,12 @@ def chatbot_preview(
     return found
 
 
-def _submission(organisation: Organisation, name: str, label: str | None, report: ReplyReport) -> Submission:
+def _submission(organisation: Organisation, name: str, label: str | None, report: ReplyReport) -> VersionPreview:
     chatbot = Chatbot.objects.filter(organisation=organisation, name=name).first()
-    return Submission(chatbot, label or _next_label(chatbot), report)
+    return VersionPreview(chatbot, label or _next_label(chatbot), report)
 
 
-def _check_new(found: Submission) -> None:
+def _check_new(found: VersionPreview) -> None:
     """Raise Conflict if the version exists, because the replies of a version never change."""
     if found.chatbot and found.chatbot.versions.filter(label=found.label).exists():
         raise Conflict(

@@ -82,7 +82,8 @@ class ReplyQuerySet(models.QuerySet["Reply"]):
 class Reply(PublicModel):
     """A version's reply to a prompt, by sample. Immutable; a correction is a new revision.
 
-    A null `text` means unknown: imported votes name the chatbots but not the replies. `sha256` is the hexadecimal hash
+    A null `text` means unknown: imported votes name the chatbots but not the replies. A reply of a live conversation
+    (LIVE) has its text in that conversation, where it can be erased. `sha256` is the hexadecimal hash
     of the text. Two replies with equal hashes are equal and are never compared.
     """
 
@@ -90,6 +91,7 @@ class Reply(PublicModel):
         FILE = "file"
         ENDPOINT = "endpoint"
         IMPORT = "import"
+        LIVE = "live"
 
     version = models.ForeignKey(Version, on_delete=models.PROTECT, related_name="replies")
     prompt = models.ForeignKey(Prompt, on_delete=models.PROTECT, related_name="replies")
@@ -120,7 +122,9 @@ class Reply(PublicModel):
                 name="reply_correction_names_what_it_corrects",
             ),
             models.CheckConstraint(condition=Q(sample__gte=1), name="reply_sample_from_one"),
-            models.CheckConstraint(condition=Q(origin__in=["file", "endpoint", "import"]), name="reply_origin_known"),
+            models.CheckConstraint(
+                condition=Q(origin__in=["file", "endpoint", "import", "live"]), name="reply_origin_known"
+            ),
         ]
         # Replies that cannot be shown: there are none except from imported votes.
         indexes = [models.Index(fields=["version"], condition=Q(text__isnull=True), name="reply_without_text")]

@@ -8,6 +8,7 @@ from datetime import UTC, date
 from decimal import Decimal
 from typing import Any
 
+from django.db import InterfaceError, OperationalError, transaction
 from django.db.models import F
 from django.utils import timezone
 
@@ -17,6 +18,7 @@ from evalsite.endpoints.check_progress import check_advance
 from evalsite.endpoints.drift_alarms import models_observe
 from evalsite.endpoints.health import health_judge
 from evalsite.endpoints.models import Call, CallBudget, CallRequest, Collection, DailyCost, Endpoint, EndpointCheck
+from evalsite.endpoints.queue import finishers
 from evalsite.prompts.models import Prompt
 
 log = logging.getLogger(__name__)
@@ -118,6 +120,20 @@ class RecordingBatch:
             check_advance(check)
         for collection in self.collections.values():
             _complete(collection)
+        self._tell_finishers()
+
+    def _tell_finishers(self) -> None:
+        """Tell the app of live conversations. Its failure must not lose the calls: its sweep tries again."""
+        over = {CallRequest.State.DONE, CallRequest.State.FAILED}
+        ended = [request.pk for request in self._changed if request.give_up_at is not None and request.state in over]
+        for finisher in finishers if ended else []:
+            try:
+                with transaction.atomic():
+                    finisher(ended)
+            except (OperationalError, InterfaceError):
+                raise
+            except Exception:
+                log.exception("live turns of %s requests could not go on", len(ended))
 
 
 def _store(endpoint: Endpoint, texts: dict[int, str]) -> None:

@@ -215,6 +215,9 @@ class CallRequest(PublicModel):
     priority = models.SmallIntegerField(default=0, help_text="higher ones first")
     state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
     run_after = models.DateTimeField(default=timezone.now)
+    give_up_at = models.DateTimeField(
+        null=True, blank=True, help_text="of a live turn: no call begins later, and a running one ends by then"
+    )
     lease_owner = models.CharField(max_length=100, blank=True, default="")
     lease_until = models.DateTimeField(null=True)
     attempts = models.PositiveIntegerField(default=0, help_text="calls begun: with the owner, the fence of a call")

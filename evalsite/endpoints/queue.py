@@ -31,8 +31,10 @@ log = logging.getLogger(__name__)
 
 LONGEST_HOLD = timedelta(hours=1)  # that an endpoint may ask for; a later time comes from a clock that was set back
 GRACE = timedelta(seconds=30)  # beyond the timeout of a call, until its caller counts as dead
-TEST_PRIORITY, CHECK_PRIORITY, COLLECT_PRIORITY = 20, 10, 0
+TEST_PRIORITY, CHECK_PRIORITY, LIVE_PRIORITY, COLLECT_PRIORITY = 20, 10, 5, 0
 wakers: list[Callable[[int], None]] = []
+finishers: list[Callable[[Sequence[int]], None]] = []
+"""Called with the ids of requests of live turns that have ended, in the transaction that records their calls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +127,8 @@ def _callable(now: datetime) -> QuerySet[Endpoint]:
 
 def _due(now: datetime) -> QuerySet[CallRequest]:
     far = now + LONGEST_HOLD + CLOCK_SET_BACK
-    return CallRequest.objects.filter(Q(run_after__lte=now) | Q(run_after__gt=far), state=CallRequest.State.QUEUED)
+    queued = CallRequest.objects.filter(Q(run_after__lte=now) | Q(run_after__gt=far), state=CallRequest.State.QUEUED)
+    return queued.filter(Q(give_up_at=None) | Q(give_up_at__gt=now))
 
 
 def _running() -> QuerySet[CallRequest]:
@@ -145,9 +148,18 @@ def _claim_of(
         secret_unreadable(endpoint)
         return []
     requests, price = _affordable(endpoint, room, now, budgets)
-    _take(requests, owner, endpoint, price, now)
+    limits = [_timeout(request, endpoint, now) for request in requests]
+    _take(requests, owner, max(limits, default=0.0), price, now)
     options = adapter_options(endpoint, secret=secret)
-    return [_planned(request, endpoint, owner, options, messages_of(request), price) for request in requests]
+    found = zip(requests, limits, strict=True)
+    return [_planned(request, endpoint, owner, options, messages_of(request), price, limit) for request, limit in found]
+
+
+def _timeout(request: CallRequest, endpoint: Endpoint, now: datetime) -> float:
+    """Return the timeout of a call in seconds: that of a live turn ends with the turn."""
+    if request.give_up_at is None:
+        return endpoint.timeout_s
+    return max(1.0, min(endpoint.timeout_s, (request.give_up_at - now).total_seconds()))
 
 
 def _affordable(
@@ -194,12 +206,12 @@ def _first(endpoint: Endpoint, room: int, now: datetime, used_up: Collection[int
     return due.select_for_update(of=("self",), skip_locked=True)[:room]
 
 
-def _take(requests: list[CallRequest], owner: str, endpoint: Endpoint, price: Decimal, now: datetime) -> None:
+def _take(requests: list[CallRequest], owner: str, timeout_s: float, price: Decimal, now: datetime) -> None:
     if requests:
         CallRequest.objects.filter(pk__in=[request.pk for request in requests]).update(
             state=CallRequest.State.RUNNING,
             lease_owner=owner,
-            lease_until=now + timedelta(seconds=endpoint.timeout_s) + GRACE,
+            lease_until=now + timedelta(seconds=timeout_s) + GRACE,
             attempts=F("attempts") + 1,
             reserved=price,
         )
@@ -212,6 +224,7 @@ def _planned(
     options: AdapterOptions,
     messages: tuple[Message, ...],
     price: Decimal,
+    timeout_s: float,
 ) -> PlannedCall:
     return PlannedCall(
         request_id=request.pk,
@@ -223,7 +236,7 @@ def _planned(
         adapter=endpoint.adapter,
         options=options,
         messages=messages,
-        timeout_s=endpoint.timeout_s,
+        timeout_s=timeout_s,
         reserved=price,
     )
 

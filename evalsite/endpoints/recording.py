@@ -103,7 +103,7 @@ def _record_lost(batch: RecordingBatch, request: CallRequest, now: datetime) -> 
         )
     )
     request.losses += 1
-    given_up = request.losses >= MOST_LOSSES
+    given_up = request.losses >= MOST_LOSSES or (request.give_up_at is not None and request.give_up_at <= now)
     request.state = CallRequest.State.FAILED if given_up else CallRequest.State.QUEUED
     request.error_class = LOST
     batch.changed(request)
@@ -163,15 +163,18 @@ def _after_failure(endpoint: Endpoint, request: CallRequest, failure: Failure, n
     if failure.error_class == ErrorClass.RATE_LIMITED:
         _hold(endpoint, now + max(asked, timedelta(seconds=1)))
     wait = None if request.check_run_id else _wait(request, failure, asked)
-    if wait is None:
+    if wait is None or (request.give_up_at is not None and now + wait >= request.give_up_at):
         request.state = CallRequest.State.FAILED
     else:
         request.state, request.run_after = CallRequest.State.QUEUED, now + wait
 
 
 def _wait(request: CallRequest, failure: Failure, asked: timedelta) -> timedelta | None:
-    """Return how long the request waits for its next call; None to give up."""
+    """Return how long the request waits for its next call; None to give up. An annotator waits for a live turn."""
     request.failures += 1
+    if request.give_up_at is not None:
+        delay = retry_delay(failure, attempt=request.failures)
+        return None if delay is None else timedelta(seconds=delay)
     if failure.error_class in OWNER_MUST_ACT:  # the endpoint is failing now: its requests wait for its owner
         return timedelta(0) if request.failures < ATTEMPTS else None
     delay = retry_delay(failure, attempt=request.failures)

@@ -20,7 +20,7 @@ def batch_close_due(batch: Batch, *, ends_issue: bool) -> None:
     if batch.is_after_stop:
         due = not has_open_assignments(batch.campaign_id) and (batch.is_full or ends_issue)
     if due:
-        _close(batch)
+        batch_close(batch)
 
 
 def batch_close_last(campaign: Campaign) -> None:
@@ -31,7 +31,7 @@ def batch_close_last(campaign: Campaign) -> None:
     # Lock before the check: of a simultaneous answer and end of an issue, the second one sees that nothing is left.
     batch = Batch.objects.select_for_update().filter(campaign=campaign, state=Batch.State.OPEN).first()
     if batch is not None and not has_open_assignments(campaign.pk):
-        _close(batch)
+        batch_close(batch)
 
 
 def has_open_assignments(campaign: int) -> bool:
@@ -53,10 +53,10 @@ def batches_close_aged() -> None:
         with write_transaction():
             still = Batch.objects.select_for_update().filter(pk=batch.pk, state=Batch.State.OPEN).first()
             if still is not None:
-                _close(still)
+                batch_close(still)
 
 
-def _close(batch: Batch) -> None:
+def batch_close(batch: Batch) -> None:
     batch.state, batch.closed_at = Batch.State.CLOSED, timezone.now()
     batch.save(update_fields=["state", "closed_at"])
     refit_request(batch.campaign)

@@ -33,11 +33,13 @@ class OfferedBlock:
 
 
 def campaigns_by_turn(annotator: Annotator, *, among: Collection[int] | None = None) -> list[Campaign]:
-    """Return the joined campaigns that collect, those with the least recent time of the annotator first.
+    """Return the joined static campaigns that collect, those with the least recent time of the annotator first.
 
     `among` (keys) limits them to the campaigns that the entry point opens.
     """
-    collecting = list(_joined(annotator, among).filter(state__in=Campaign.COLLECTING).order_by("pk"))
+    collecting = list(
+        _joined(annotator, among).filter(state__in=Campaign.COLLECTING, mode=Campaign.Mode.STATIC).order_by("pk")
+    )
     issued = Assignment.objects.filter(annotator=annotator, campaign__in=collecting, source=Assignment.Source.PLAN)
     had = Counter(issued.order_by("-issued_at", "-pk").values_list("campaign_id", flat=True)[:REMEMBERED])
     return sorted(collecting, key=lambda campaign: had[campaign.pk])
@@ -102,6 +104,7 @@ def _joined(annotator: Annotator, among: Collection[int] | None) -> CampaignQuer
 def _campaign_with_open_block(annotator: Annotator, among: Collection[int] | None) -> Campaign | None:
     """Return the campaign with the oldest open block, whose lease has not ended even if no sweep has run."""
     held = Assignment.objects.filter(annotator=annotator, state=Assignment.State.ISSUED, lease_until__gt=timezone.now())
+    held = held.exclude(source=Assignment.Source.LIVE)
     held = held if among is None else held.filter(campaign__in=among)
     first = held.select_related("campaign").order_by("issued_at", "pk").first()
     return first.campaign if first else None

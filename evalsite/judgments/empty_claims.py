@@ -24,6 +24,7 @@ class Wait(StrEnum):
     PLANNING = "planning"
     NOT_ADMITTED = "not_admitted"
     NOTHING_JOINED = "nothing_joined"
+    CONVERSATION = "conversation"
 
     @property
     def hint(self) -> str:
@@ -51,4 +52,8 @@ class Wait(StrEnum):
             Wait.PLANNING: _("Everything planned so far is with other annotators. Ask again in a moment."),
             Wait.NOT_ADMITTED: _("This campaign is judged by invited people only. Ask its owner for an invitation."),
             Wait.NOTHING_JOINED: _("You take part in no campaign that asks anything. Join one."),
+            Wait.CONVERSATION: _(
+                "Annotators chat with the chatbots in this campaign. Start a conversation: on its page, or by the API "
+                "at /api/v1/campaigns/{campaign}/conversations."
+            ),
         }[self]

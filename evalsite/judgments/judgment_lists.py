@@ -5,6 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Container, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.db.models import Exists, F, Max, OuterRef, QuerySet
 from django.utils.translation import gettext as _
@@ -84,19 +85,30 @@ def judgments_page(
     has a higher key. Raises InvalidInput for an unknown `after`.
     """
     # First the keys, then the data of these few. In one query, PostgreSQL joined all judgments for every page.
-    numbers = _page_keys(campaign, _filtered(campaign, wanted), _Cursor.of(campaign, after), count)
+    judgments = _filtered(campaign, wanted)
+    if campaign.is_live:
+        judgments = _of_two(judgments)
+    numbers = _page_keys(campaign, judgments, _Cursor.of(campaign, after), count)
     counted = set(_counted(campaign).filter(pk__in=numbers).values_list("pk", flat=True))
-    # One row for each candidate, so two for an answer.
+    # One row for each candidate, so two for an answer. A selection of both has two answers.
     answers = Answer.objects.filter(judgment__in=numbers, aspect=aspect)
     rows = answers.order_by("judgment__pk", "judgment__assignment__candidates__position").values_list(
         *_FIELDS, "judgment__pk", F("judgment__assignment__candidates__entrant_id")
     )
     said = _explanations(numbers)
-    listed = iter(rows)
+    found: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
+    for row in rows:
+        found[row[-2]].append(row)
     return [
-        _listed(row, second[-1], aspect.key, counted, said.get(row[-2], ((), "")))
-        for row, second in zip(listed, listed, strict=True)
+        _listed(own[0], own[-1][-1], aspect.key, counted, said.get(number, ((), "")), both=len(own) > 2)
+        for number, own in found.items()
     ]
+
+
+def _of_two(judgments: QuerySet[Judgment]) -> QuerySet[Judgment]:
+    """Filter by judgments on two candidates: live turns may have one, or up to eight."""
+    shown = Candidate.objects.filter(assignment=OuterRef("assignment"))
+    return judgments.filter(Exists(shown.filter(position=1))).exclude(Exists(shown.filter(position=2)))
 
 
 def _explanations(judgments: Collection[int]) -> dict[int, tuple[tuple[str, ...], str]]:
@@ -174,12 +186,23 @@ _FIELDS = (
 )
 
 
+def _choice(value: str, position: int | None, *, both: bool) -> str:
+    """Return the verdict on two candidates. Both selected is a tie, and none selected is both bad."""
+    if both:
+        return Answer.Value.TIE.value
+    if value == Answer.Value.NONE:
+        return Answer.Value.BOTH_BAD.value
+    return value if position is None else "AB"[position]
+
+
 def _listed(
     row: tuple,  # type: ignore[type-arg]
     second: int | None,
     aspect: str,
     counted: Container[int],
     said: tuple[tuple[str, ...], str],
+    *,
+    both: bool,
 ) -> Listed:
     (judgment, supersedes, assignment, prompt, category, order_known, position, value, annotator, kind, late) = row[:11]
     (client_ms, answered_at, recorded_at, purpose, policy, probability, over_quota, number, first) = row[11:]
@@ -193,7 +216,7 @@ def _listed(
         first=first,
         second=second,
         order_known=order_known,
-        choice=value if position is None else "AB"[position],
+        choice=_choice(value, position, both=both),
         annotator=annotator,
         annotator_kind=kind or "unknown",
         counted=number in counted,

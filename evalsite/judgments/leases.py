@@ -119,7 +119,9 @@ def _check_held(assignment: Assignment, now: datetime) -> None:
         raise Conflict(_("The campaign has ended."), hint=_("Answer before the lease ends."), code="stopped")
 
 
-def assignment_skip(*, annotator: Annotator, assignment_id: uuid.UUID, reason: str, note: str = "") -> None:
+def assignment_skip(
+    *, annotator: Annotator, assignment_id: uuid.UUID, reason: str, note: str = "", in_conversation: bool = False
+) -> None:
     """Skip an assignment with a reason. Its place is queued for another annotator.
 
     An item is closed after skips of two annotators who are known to somebody (`skips.vouched`). Skips of anonymous
@@ -135,6 +137,12 @@ def assignment_skip(*, annotator: Annotator, assignment_id: uuid.UUID, reason: s
     note = checked_text(note, longest=500, field="note")
     with write_transaction():
         assignment = assignment_lock(annotator, assignment_id)
+        if assignment.source == Assignment.Source.LIVE and not in_conversation:
+            raise Conflict(
+                _("A turn of a conversation is skipped in its conversation."),
+                hint=_("Open the conversation: /api/v1/conversations/{conversation}."),
+                code="in_conversation",
+            )
         if assignment.state == Assignment.State.RETURNED:
             if Skip.objects.filter(assignment=assignment).exists():
                 return
@@ -154,6 +162,7 @@ def assignments_return(*, campaign: Campaign, annotator: Annotator) -> int:
     Unlike a skip, this says nothing about the items, which go to others.
     """
     issued = Assignment.objects.filter(campaign=campaign, annotator=annotator, state=Assignment.State.ISSUED)
+    issued = issued.exclude(source=Assignment.Source.LIVE)  # those end with their conversation
     returned = 0
     for number, place in issued.order_by("place_id").values_list("pk", "place_id"):
         with write_transaction():
@@ -164,7 +173,7 @@ def assignments_return(*, campaign: Campaign, annotator: Annotator) -> int:
 def assignments_expire() -> None:
     """End leases that have expired, or that date from before the clock was set back, and queue their places again."""
     overdue = _overdue()
-    issued = Assignment.objects.filter(overdue, state=Assignment.State.ISSUED)
+    issued = Assignment.objects.filter(overdue, state=Assignment.State.ISSUED).exclude(source=Assignment.Source.LIVE)
     for number, place in issued.order_by("lease_until").values_list("pk", "place_id")[:500]:
         with write_transaction():
             _end_if_issued(number, place, Assignment.State.EXPIRED, overdue=overdue)
@@ -178,6 +187,7 @@ def assignments_expire_of(*, campaign: Campaign, annotator: Annotator) -> None:
     """
     overdue = _overdue()
     held = Assignment.objects.filter(campaign=campaign, annotator=annotator, state=Assignment.State.ISSUED)
+    held = held.exclude(source=Assignment.Source.LIVE)
     for number, place in held.filter(overdue).order_by("place_id").values_list("pk", "place_id"):
         with write_transaction():
             _end_if_issued(number, place, Assignment.State.EXPIRED, overdue=overdue)
@@ -208,6 +218,8 @@ def end_unanswered(assignment: Assignment, state: Assignment.State) -> None:
         batch_close_last(campaign)
     if not campaign.collecting or assignment.purpose == Assignment.Purpose.GOLD:
         return  # gold checks this one annotator: nobody else needs its place
+    if assignment.source == Assignment.Source.LIVE:
+        return  # nobody else sees a turn of this conversation
     if assignment.item in items_closed(campaign, among=[assignment.item]):
         refit_request(campaign)  # otherwise a campaign whose last items were returned would wait forever
         return

@@ -9,7 +9,7 @@ from evalsite.chatbots.models import Reply
 from evalsite.core.db import PublicModel
 from evalsite.prompts.models import Prompt
 
-LABELS = "AB"  # names of candidates by position
+LABELS = "ABCDEFGH"  # names of candidates by position
 
 
 class Annotator(PublicModel):
@@ -198,7 +198,8 @@ class Assignment(PublicModel):
     """One issue of a place to one annotator, from the queue to its end.
 
     REMOVED: it was answered, but its judgment was removed together with its annotator. The row still shows the earned
-    pay. `closed_at` is the time of the answer. It is null if the answer filled no place, so that no budget counts it.
+    pay. VOID: a live turn that could not be judged because a chatbot failed. It is paid, and nobody gets it again.
+    `closed_at` is the time of the answer. It is null if the answer filled no place, so that no budget counts it.
     """
 
     class State(models.TextChoices):
@@ -209,16 +210,19 @@ class Assignment(PublicModel):
         RETURNED = "returned"
         WITHDRAWN = "withdrawn"
         REMOVED = "removed"
+        VOID = "void"
 
     class Purpose(models.TextChoices):
         MEASURE = "measure", _("to rank the chatbots")
         OVERLAP = "overlap", _("to compare annotators (it also ranks)")
         GOLD = "gold", _("to check an annotator")
         QUALIFICATION = "qualification", _("to admit an annotator")
+        OPENING = "opening", _("to begin a conversation (it does not rank)")
 
     class Source(models.TextChoices):
         PLAN = "plan"
         IMPORT = "import"
+        LIVE = "live"
 
     campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="assignments")
     place = models.ForeignKey(Place, on_delete=models.PROTECT, related_name="assignments")
@@ -282,7 +286,7 @@ class Assignment(PublicModel):
             models.CheckConstraint(
                 condition=Q(state__in=["queued", "withdrawn"], annotator__isnull=True)
                 | Q(
-                    state__in=["issued", "answered", "expired", "returned", "removed"],
+                    state__in=["issued", "answered", "expired", "returned", "removed", "void"],
                     annotator__isnull=False,
                     issued_at__isnull=False,
                     lease_until__isnull=False,
@@ -295,10 +299,10 @@ class Assignment(PublicModel):
                 name="assignment_probability_is_one",
             ),
             models.CheckConstraint(
-                condition=Q(purpose__in=["measure", "overlap", "gold", "qualification"]),
+                condition=Q(purpose__in=["measure", "overlap", "gold", "qualification", "opening"]),
                 name="assignment_purpose_known",
             ),
-            models.CheckConstraint(condition=Q(source__in=["plan", "import"]), name="assignment_source_known"),
+            models.CheckConstraint(condition=Q(source__in=["plan", "import", "live"]), name="assignment_source_known"),
             models.CheckConstraint(
                 condition=Q(gold__isnull=True) | Q(purpose="gold"), name="assignment_of_gold_checks"
             ),
@@ -325,8 +329,7 @@ class Candidate(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["assignment", "position"], name="candidate_position_once"),
             models.UniqueConstraint(fields=["assignment", "entrant"], name="candidate_never_against_itself"),
-            # Only two candidates are implemented. A small migration can lift this.
-            models.CheckConstraint(condition=Q(position__lte=1), name="candidate_positions_built_now"),
+            models.CheckConstraint(condition=Q(position__lte=7), name="candidate_positions_a_to_h"),
             models.CheckConstraint(
                 condition=Q(entrant__isnull=False, reply__isnull=False)
                 | Q(entrant__isnull=True, reply__isnull=True, gold_side__in=["A", "B"]),
@@ -435,12 +438,17 @@ class Judgment(PublicModel):
 
 
 class Answer(models.Model):
-    """A judgment's answer on one aspect: a value with or without a candidate."""
+    """A judgment's answer on one aspect: a value with or without a candidate.
+
+    A selection of any candidates has one row for each selected candidate, or one row NONE. A rating's value is its
+    number. A label is one row for each label.
+    """
 
     class Value(models.TextChoices):
         CHOSEN = "chosen"
         TIE = "tie"
         BOTH_BAD = "both_bad"
+        NONE = "none"
 
     judgment = models.ForeignKey(Judgment, on_delete=models.PROTECT, related_name="answers")
     aspect = models.ForeignKey(Aspect, on_delete=models.PROTECT, related_name="answers")
@@ -449,13 +457,19 @@ class Answer(models.Model):
 
     class Meta:
         constraints = [
-            # Only the choice of one candidate is implemented. Multiple choices, ratings and labels will lift these two
-            # constraints.
-            models.UniqueConstraint(fields=["judgment", "aspect"], name="answer_one_per_aspect_built_now"),
+            models.UniqueConstraint(
+                fields=["judgment", "aspect", "candidate", "value"], name="answer_once_per_candidate_and_value"
+            ),
+            models.UniqueConstraint(
+                fields=["judgment", "aspect", "value"],
+                condition=Q(candidate__isnull=True),
+                name="answer_once_per_value",
+            ),
             models.CheckConstraint(
-                condition=Q(candidate__isnull=False, value="chosen")
-                | Q(candidate__isnull=True, value__in=["tie", "both_bad"]),
-                name="answer_choice_built_now",
+                condition=~Q(candidate__isnull=True, value="chosen")
+                & ~Q(candidate__isnull=False, value__in=["tie", "both_bad", "none"])
+                & ~Q(value=""),
+                name="answer_value_fits_candidate",
             ),
         ]
 

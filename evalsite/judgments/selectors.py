@@ -40,7 +40,8 @@ COUNTABLE = NOT_TAKEN_BACK & Q(
 class CountedVote(NamedTuple):
     """One counted vote for the fit. `outcome`: -1 the first is better, 0 a tie, 1 the second.
 
-    `client_ms` is the time from display to decision, if the client sent it.
+    `client_ms` is the time from display to decision, if the client sent it. `live`: on a turn of a conversation, whose
+    prompt nobody else sees.
     """
 
     first_version: int
@@ -50,6 +51,7 @@ class CountedVote(NamedTuple):
     outcome: int
     order_known: bool
     client_ms: int | None = None
+    live: bool = False
 
 
 class LeftOut(Enum):
@@ -109,6 +111,8 @@ def votes_by_judgment(
 
 
 def _answers_counted(campaigns: list[Campaign], aspect: Aspect, category: str, without: LeftOut) -> QuerySet[Answer]:
+    if aspect.kind not in {Aspect.Kind.CHOOSE_ONE, Aspect.Kind.SELECT_ANY}:
+        return Answer.objects.none()  # ratings and labels compare nobody
     answers = Answer.objects.filter(judgment__in=judgments_counted(campaigns, without=without), aspect=aspect)
     return answers.filter(judgment__assignment__place__prompt__category=category) if category else answers
 
@@ -124,16 +128,22 @@ def _votes(campaigns: list[Campaign], answers: QuerySet[Answer]) -> dict[int, Co
         "candidate_id",
         "judgment__assignment__candidates__pk",
         "judgment__assignment__candidates__entrant_id",
+        "judgment__assignment__source",
     )
     rows = list(found)  # before the entrants that they name are read
     entrants = Entrant.objects.filter(campaign__in=campaigns)
     version_of = dict(entrants.values_list("pk", "version_id"))
-    votes = {}
-    for judgment, item, annotator, order_known, ms, chosen, candidate, first in rows:
+    votes: dict[int, CountedVote] = {}
+    for judgment, item, annotator, order_known, ms, chosen, candidate, first, source in rows:
         prompt_id, pair = item_parts(item)
+        if len(pair) != 2:
+            continue  # single chatbots and turns with more than two are compared in the live report
         second = pair[1] if pair[0] == first else pair[0]
+        # Of a selection of both, the second row finds the first one: both are appropriate, which is a tie.
+        outcome = 0 if judgment in votes else _outcome(chosen, candidate)
+        live = source == Assignment.Source.LIVE
         votes[judgment] = CountedVote(
-            version_of[first], version_of[second], prompt_id, annotator, _outcome(chosen, candidate), order_known, ms
+            version_of[first], version_of[second], prompt_id, annotator, outcome, order_known, ms, live
         )
     return votes
 
@@ -410,12 +420,12 @@ def pay_of(assignments: QuerySet[Assignment]) -> dict[str, Decimal]:
 def earnings_of(assignments: QuerySet[Assignment]) -> dict[int | None, dict[str, Decimal]]:
     """Return each annotator's pay for the answered assignments, by currency; hours to a hundredth of a cent.
 
-    Removed judgments were earned all the same.
+    Removed judgments were earned all the same, and so were turns that a chatbot's failure made void.
     """
     # Nearly all are ANSWERED, which the index of accounts covers. Only for the others (late answers) are judgments
     # read.
     late = Exists(Judgment.objects.filter(assignment=OuterRef("pk"), over_quota=False))
-    known = Q(state__in=[Assignment.State.ANSWERED, Assignment.State.REMOVED])
+    known = Q(state__in=[Assignment.State.ANSWERED, Assignment.State.REMOVED, Assignment.State.VOID])
     answered = assignments.filter(known | late, pay_rate__gt=0)
     groups = answered.order_by().values_list("annotator", "currency", "pay_rate", "pay_per")
     pay: dict[int | None, dict[str, Decimal]] = {}

@@ -10,12 +10,13 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from evalsite.accounts.models import User
-from evalsite.campaigns.models import Aspect, Campaign, Onboarding
+from evalsite.campaigns.models import Campaign, Onboarding
 from evalsite.campaigns.selectors import onboarding_of
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput, NotAllowed, NotFound
 from evalsite.core.tokens import keyed_hashes, token_hash, token_make
 from evalsite.judgments.admission import admission_check, consent_check
+from evalsite.judgments.answer_rows import Choice, answers_of
 from evalsite.judgments.batches import batch_close_due
 from evalsite.judgments.blocks import block_issue
 from evalsite.judgments.claim_selectors import assignments_open
@@ -48,18 +49,6 @@ from evalsite.judgments.work_time import work_time_record
 
 TOKEN_LIFE = timedelta(days=90)
 LONGEST_CLIENT_MS = 24 * 3600 * 1000
-
-
-class UnknownVerdict(InvalidInput):
-    """A choice that its aspect does not offer. `aspect` is its key, so that an entry point can name the input field."""
-
-    def __init__(self, aspect: Aspect, choice: str) -> None:
-        super().__init__(
-            gettext("%(choice)s is not a verdict for %(key)s.") % {"choice": repr(choice), "key": repr(aspect.key)},
-            hint=gettext("Use one of: %(choices)s.") % {"choices": ", ".join(aspect.choices)},
-            field="answers",
-        )
-        self.aspect = aspect.key
 
 
 # Enrolment ----------------------------------------------------------------------------------------------
@@ -199,16 +188,18 @@ def block_claim(
         open_block = assignments_open(campaign.pk, annotator.pk)
         terms = claim_terms(campaign, annotator.pk)
         enrolment.campaign = campaign
+        if campaign.is_live:
+            return Claimed([], Wait.CONVERSATION)
         if open_block:
             return Claimed(open_block)
-        if wait := _refusal_reason(campaign, annotator, enrolment, terms):
+        if wait := refusal_reason(campaign, annotator, enrolment, terms):
             return Claimed([], wait)
         own = {*users} if annotator.user_id is None else {*users, annotator.user_id}
         return _new_block(campaign, annotator, enrolment, count, address, own)
 
 
-def _refusal_reason(campaign: Campaign, annotator: Annotator, enrolment: Enrolment, terms: Terms) -> Wait | None:
-    """Return the reason why the annotator gets nothing, whatever is queued, or None. Raises NotAllowed."""
+def refusal_reason(campaign: Campaign, annotator: Annotator, enrolment: Enrolment, terms: Terms) -> Wait | None:
+    """Return the reason why the annotator gets no assignment or conversation, or None. Raises NotAllowed."""
     states = {
         Campaign.State.DRAFT: Wait.NOT_STARTED,
         Campaign.State.PAUSED: Wait.PAUSED,
@@ -287,13 +278,17 @@ def judgment_record(
     *,
     annotator: Annotator,
     assignment_id: uuid.UUID,
-    choices: Mapping[str, str],
+    choices: Mapping[str, Choice],
     client_ms: int | None = None,
     comment: str = "",
     reasons: Sequence[str] = (),
     supersedes: uuid.UUID | None = None,
+    in_conversation: bool = False,
 ) -> RecordedJudgment:
-    """Record an annotator's choices (aspect key to "A", "B", "tie" or "both_bad") exactly once.
+    """Record an annotator's choices (aspect key to "A", "B", "tie" or "both_bad", see `Choice`) exactly once.
+
+    A live turn is judged in its conversation (`dialogues.turns`, which sets `in_conversation`), and never taken back,
+    because the conversation has gone on.
 
     A late answer (its lease has ended) is stored. It counts if nobody has taken its place; over the quota it neither
     counts nor is paid. `supersedes` names an earlier judgment to replace, while it is in force and its block is open.
@@ -306,6 +301,8 @@ def judgment_record(
     comment = checked_text(comment, longest=2000, field="comment")
     with write_transaction():
         assignment, asked = assignment_lock_with_content(annotator, assignment_id)
+        if assignment.source == Assignment.Source.LIVE:
+            _check_live(assignment, in_conversation=in_conversation, supersedes=supersedes)
         replaced = _replaced(assignment, supersedes) if supersedes else None
         unanswered = replaced is None and assignment.state == Assignment.State.ISSUED
         standing = None if unanswered else assignment.judgments.filter(superseded_by=None).first()
@@ -322,6 +319,19 @@ def judgment_record(
         judgment = _write(assignment, asked, said, now, supersedes=replaced)
         batch_close_due(judgment.batch, ends_issue=unanswered)
     return RecordedJudgment(judgment, created=True)
+
+
+def _check_live(assignment: Assignment, *, in_conversation: bool, supersedes: uuid.UUID | None) -> None:
+    if not in_conversation or supersedes is not None:
+        raise Conflict(
+            gettext("A turn of a conversation is judged once, in its conversation."),
+            hint=gettext("Open the conversation: /api/v1/conversations/{conversation}."),
+            code="in_conversation",
+        )
+    if assignment.state == Assignment.State.VOID:
+        raise Conflict(
+            gettext("This turn is not judged, because a chatbot failed."), hint=gettext("Go on."), code="void"
+        )
 
 
 def _replaced(assignment: Assignment, judgment_id: uuid.UUID) -> Judgment:
@@ -392,7 +402,7 @@ def _check_undo(assignment: Assignment, now: datetime) -> None:
 class _AnswerInput:
     """An annotator's input for an assignment."""
 
-    choices: Mapping[str, str]
+    choices: Mapping[str, Choice]
     client_ms: int | None
     comment: str
     reasons: Sequence[str]
@@ -445,7 +455,7 @@ def _write(
     return judgment
 
 
-def _answers(asked: Asked, choices: Mapping[str, str]) -> list[Answer]:
+def _answers(asked: Asked, choices: Mapping[str, Choice]) -> list[Answer]:
     aspects = asked.aspects
     unknown, missing = set(choices) - set(aspects), set(aspects) - set(choices)
     if unknown or missing:
@@ -459,15 +469,7 @@ def _answers(asked: Asked, choices: Mapping[str, str]) -> list[Answer]:
             hint=gettext("Answer each of: %(aspects)s.") % {"aspects": ", ".join(aspects)},
             field="answers",
         )
-    return [_answer(aspect, choices[key], asked.candidates) for key, aspect in aspects.items()]
-
-
-def _answer(aspect: Aspect, choice: str, candidates: Mapping[str, int]) -> Answer:
-    if choice not in aspect.choices:
-        raise UnknownVerdict(aspect, choice)
-    if choice in candidates:
-        return Answer(aspect=aspect, candidate_id=candidates[choice], value=Answer.Value.CHOSEN)
-    return Answer(aspect=aspect, candidate=None, value=choice)
+    return [answer for key, aspect in aspects.items() for answer in answers_of(aspect, choices[key], asked.candidates)]
 
 
 def _plausible_ms(client_ms: int | None) -> int | None:

@@ -79,22 +79,13 @@ def test_a_rubric_without_aspects_is_refused(organisation: Organisation) -> None
         rubric_create(organisation=organisation, name="R", aspects=())
 
 
-class TestWhatIsNotBuiltYet:
-    """The tables are ready for more than a choice between two; until it is built, the database refuses it."""
+class TestWhatTheDatabaseRefuses:
+    """What no service writes, the tables refuse."""
 
-    @pytest.mark.parametrize("kind", ["select_any", "rating", "label", "nonsense"])
-    def test_only_choosing_one_is_an_aspect(self, organisation: Organisation, kind: str) -> None:
+    def test_an_unknown_kind_is_no_aspect(self, organisation: Organisation) -> None:
         rubric = rubric_create(organisation=organisation, name="R", aspects=(NewAspect("overall", "Which?"),))
         with pytest.raises(IntegrityError), transaction.atomic():
-            Aspect.objects.create(rubric=rubric, position=1, key="k", question="q", kind=kind)
-
-    def test_a_third_candidate_is_refused(self, campaign: Campaign, bob: Annotator) -> None:
-        assignment = assignment_claim(campaign=campaign, annotator=bob)[0]
-        shown = assignment.candidates.values_list("entrant", flat=True)
-        third = campaign.entrants.exclude(pk__in=list(shown))[0]
-        reply = third.version.replies.all()[0]
-        with pytest.raises(IntegrityError), transaction.atomic():
-            Candidate.objects.create(assignment=assignment, position=2, entrant=third, reply=reply)
+            Aspect.objects.create(rubric=rubric, position=1, key="k", question="q", kind="nonsense")
 
     def test_a_chatbot_is_never_shown_against_itself(self, campaign: Campaign, bob: Annotator) -> None:
         assignment = assignment_claim(campaign=campaign, annotator=bob)[0]

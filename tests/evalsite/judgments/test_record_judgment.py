@@ -17,11 +17,12 @@ from evalsite.campaigns.services import NewAspect
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput, NotFound
 from evalsite.core.models import Job
+from evalsite.judgments.answer_rows import UnknownVerdict
 from evalsite.judgments.batches import batches_close_aged
 from evalsite.judgments.leases import assignment_skip, assignments_expire
 from evalsite.judgments.models import Annotator, Answer, Assignment, Batch, Candidate, Comment, Judgment
 from evalsite.judgments.selectors import judgments_spent, progress_get
-from evalsite.judgments.services import UnknownVerdict, annotator_enrol, judgment_record
+from evalsite.judgments.services import annotator_enrol, judgment_record
 from tests.environment import PATIENCE_S
 from tests.evalsite.cast import OPEN, CampaignMaker, assignment_claim, judge
 from tests.shared import shared

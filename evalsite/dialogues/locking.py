@@ -1,0 +1,47 @@
+"""Locks of conversations. A conversation is locked before everything that belongs to it."""
+
+import uuid
+from collections.abc import Iterable
+
+from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+
+from evalsite.core.errors import Conflict, NotFound
+from evalsite.dialogues.models import Conversation, Turn
+from evalsite.judgments.models import Annotator
+
+
+def conversation_lock(annotator: Annotator, conversation_id: uuid.UUID) -> Conversation:
+    """Lock and return the annotator's conversation. Raises NotFound, also for those of others."""
+    own = _locked().filter(public_id=conversation_id, annotator=annotator)
+    found = own.first()
+    if found is None:
+        raise NotFound(_("You have no such conversation."), hint=_("Start one."), field="conversation")
+    return found
+
+
+def turn_lock(annotator: Annotator, turn_id: uuid.UUID) -> Turn:
+    """Lock the conversation of the annotator's turn, and return the turn. Raises NotFound."""
+    own = Turn.objects.filter(public_id=turn_id, conversation__annotator=annotator)
+    number = own.values_list("conversation", flat=True).first()
+    conversation = _locked().filter(pk=number).first() if number else None
+    if conversation is None:
+        raise NotFound(_("You have no such turn."), hint=_("Read the conversation again."), field="turn")
+    turn = own.select_related("assignment", "prompt").get()
+    turn.conversation = conversation
+    return turn
+
+
+def conversations_lock(numbers: Iterable[int]) -> list[Conversation]:
+    """Lock and return these conversations (keys) in one order."""
+    return list(_locked().filter(pk__in=list(numbers)).order_by("pk"))
+
+
+def _locked() -> QuerySet[Conversation]:
+    rows = Conversation.objects.select_related("campaign__live", "key")
+    return rows.select_for_update(of=("self",), no_key=True)
+
+
+def over_error() -> Conflict:
+    """Return the error for an action on a conversation that has ended."""
+    return Conflict(_("This conversation has ended."), hint=_("Start another one, if there is one."), code="over")

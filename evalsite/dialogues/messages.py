@@ -1,0 +1,116 @@
+"""Messages of annotators, and the calls that they cause."""
+
+import uuid
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from evalsite.campaigns.models import Entrant
+from evalsite.core.db import write_transaction
+from evalsite.core.errors import Conflict
+from evalsite.dialogues.locking import conversation_lock, over_error
+from evalsite.dialogues.models import LONGEST_MESSAGE, Conversation, Turn, Utterance
+from evalsite.dialogues.replies import endpoints_unreachable, messages_now, replies_request, turn_advance
+from evalsite.dialogues.texts import text_hmac, text_required
+from evalsite.dialogues.turn_limits import turns_done
+from evalsite.judgments.models import Annotator
+from evalsite.prompts.models import Prompt
+
+
+@dataclass(frozen=True, slots=True)
+class PostedMessage:
+    """The turn of a message. `created` False: the same message had been posted before."""
+
+    turn: Turn
+    created: bool
+
+
+def message_post(*, annotator: Annotator, conversation_id: uuid.UUID, text: str, key: str) -> PostedMessage:
+    """Post a message and request the chatbots' replies. Nothing waits for a chatbot.
+
+    `key` identifies the message: the same key with the same text returns the stored turn.
+
+    - InvalidInput: the text is empty or longer than 4,000 characters.
+    - Conflict: the conversation is over (`over`), a turn is open (`turn_open`), the maximum of turns is reached
+      (`maximum_turns`), the campaign takes no more messages (`not_collecting`), or the key was used for another text
+      (`message_key`).
+    - NotFound: the annotator has no such conversation.
+    """
+    text = text_required(text, longest=LONGEST_MESSAGE, field="text")
+    with write_transaction():
+        conversation = conversation_lock(annotator, conversation_id)
+        posted = Turn.objects.filter(conversation=conversation, message_key=key).first()
+        if posted is not None:
+            _check_same(conversation, posted, text)
+            return PostedMessage(posted, created=False)
+        _check_may_post(conversation)
+        turn = _turn(conversation, text, key)
+    return PostedMessage(turn, created=True)
+
+
+def _check_same(conversation: Conversation, posted: Turn, text: str) -> None:
+    said = posted.utterances.filter(speaker=Utterance.Speaker.USER).values_list("text", flat=True).first()
+    if conversation.erased_at is None and said != text:
+        raise Conflict(
+            _("Another message was sent under this key."),
+            hint=_("Use a new Idempotency-Key for each message."),
+            code="message_key",
+        )
+
+
+def _check_may_post(conversation: Conversation) -> None:
+    campaign = conversation.campaign
+    if conversation.state != Conversation.State.OPEN:
+        raise over_error()
+    if not campaign.collecting:
+        raise Conflict(
+            _("The campaign is %(state)s: it takes no messages now.") % {"state": campaign.state_text},
+            hint=_("End the conversation, or come back later."),
+            code="not_collecting",
+        )
+    if conversation.turns.filter(state__in=Turn.OPEN).exists():
+        raise Conflict(
+            _("The last message is not finished: its replies are awaited, or not judged yet."),
+            hint=_("Judge the replies first. This message was not sent."),
+            code="turn_open",
+        )
+    most = campaign.live.maximum_turns
+    if most is not None and turns_done(conversation) >= most:
+        raise Conflict(
+            _("This conversation has its maximum of %(count)s turns.") % {"count": most},
+            hint=_("End it."),
+            code="maximum_turns",
+        )
+
+
+def _turn(conversation: Conversation, text: str, key: str) -> Turn:
+    now, live = timezone.now(), conversation.campaign.live
+    number = conversation.turns.count() + 1
+    prompt = Prompt.objects.create(
+        prompt_set_id=conversation.campaign.prompt_set_id,
+        key=f"{conversation.public_id}:{number}",
+        turns=None,
+        origin=Prompt.Origin.LIVE,
+    )
+    turn = Turn.objects.create(
+        conversation=conversation,
+        number=number,
+        message_key=key,
+        counts=number > 1 or live.count_first_turn,
+        prompt=prompt,
+        deadline=now + timedelta(seconds=live.turn_deadline_s),
+    )
+    (hashed,) = text_hmac(conversation, text)
+    Utterance.objects.create(
+        conversation=conversation, turn=turn, speaker=Utterance.Speaker.USER, text=text, hmac=hashed
+    )
+    conversation.active_at = now
+    conversation.save(update_fields=["active_at"])
+    seated = Entrant.objects.filter(conversations__conversation=conversation, conversations__left_at=None)
+    entrants = list(seated.select_related("version__endpoint").order_by("pk"))
+    replies_request(turn, entrants, messages_now(turn))
+    if endpoints_unreachable(entrants):
+        turn_advance(turn)
+    return turn

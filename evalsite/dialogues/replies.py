@@ -1,0 +1,257 @@
+"""Replies of a turn: requested, awaited until all calls have ended, and then released together.
+
+A turn whose chatbots all replied is released. A final failure brings in a reserve chatbot on turn 1. Later, or without
+a reserve, it makes the turn void: not judged, but paid, and the conversation goes on with a reply that came.
+"""
+
+import uuid
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+
+from django.db.models import Q
+from django.utils import timezone
+
+from evalsite.campaigns.models import Campaign, Entrant
+from evalsite.chatbots.models import Reply
+from evalsite.core.db import write_transaction
+from evalsite.dialogues.chatbot_sets import entrants_available
+from evalsite.dialogues.history import history_of, turn_continue, turn_rng
+from evalsite.dialogues.locking import conversations_lock
+from evalsite.dialogues.models import Continuation, Conversation, ConversationEntrant, Turn, TurnReply, Utterance
+from evalsite.dialogues.texts import text_hmac
+from evalsite.endpoints.adapters.base import Message
+from evalsite.endpoints.messages import messages_stored
+from evalsite.endpoints.models import Call, CallRequest, Endpoint
+from evalsite.endpoints.queue import LIVE_PRIORITY, requests_enqueue
+from evalsite.endpoints.states import CALLED
+from evalsite.judgments.batches import batch_close_last
+from evalsite.judgments.conflict_of_interest import own_entrants
+from evalsite.judgments.item_keys import item_of
+from evalsite.judgments.models import Assignment, Candidate, Place
+
+AFTER_DEADLINE = timedelta(seconds=3)  # a call that ends at the deadline is recorded by then
+UNREACHABLE, DEADLINE = "unreachable", "deadline"
+Ended = (CallRequest.State.DONE, CallRequest.State.FAILED)
+
+
+def replies_request(turn: Turn, entrants: Iterable[Entrant], messages: Sequence[Message]) -> None:
+    """Queue one call for each chatbot. They end with the turn's deadline."""
+    stored, entrants = messages_stored(messages), list(entrants)
+    requests = requests_enqueue(
+        [
+            CallRequest(
+                endpoint=entrant.version.endpoint,
+                messages=stored,
+                priority=LIVE_PRIORITY,
+                give_up_at=turn.deadline,
+            )
+            for entrant in entrants
+        ]
+    )
+    TurnReply.objects.bulk_create(
+        TurnReply(turn=turn, entrant=entrant, request=request)
+        for entrant, request in zip(entrants, requests, strict=True)
+    )
+
+
+def requests_ended(numbers: Sequence[int]) -> None:
+    """Take over the replies of ended requests (keys). Runs in the transaction that records their calls."""
+    turns = Turn.objects.filter(replies__request__in=numbers, state=Turn.State.WAITING)
+    turns_advance(turns.values_list("conversation", flat=True).distinct())
+    # A reply that came too late is not kept: nobody could erase it here.
+    settled = TurnReply.objects.filter(request__in=numbers).exclude(state=TurnReply.State.WAITING)
+    CallRequest.objects.filter(pk__in=settled.values("request")).update(messages=[], reply=None)
+
+
+def turns_sweep() -> None:
+    """Advance turns that no ended call advances: past their deadline, or with a chatbot that is not called any more."""
+    now = timezone.now()
+    waiting = Turn.objects.filter(state=Turn.State.WAITING)
+    stuck = Q(deadline__lt=now) | Q(replies__state=TurnReply.State.WAITING) & (
+        Q(replies__request__state__in=Ended)
+        | Q(replies__request__state=CallRequest.State.QUEUED) & ~Q(replies__request__endpoint__state__in=CALLED)
+    )
+    numbers = list(waiting.filter(stuck).values_list("conversation", flat=True).distinct()[:200])
+    for number in numbers:
+        with write_transaction():
+            requests_lock(number)
+            turns_advance([number])
+
+
+def requests_lock(conversation: int) -> list[int]:
+    """Lock the requests before the conversation, in the order in which calls are recorded. Return their keys."""
+    numbers = list(TurnReply.objects.filter(turn__conversation=conversation).values_list("request", flat=True))
+    own = CallRequest.objects.filter(pk__in=numbers).select_for_update(no_key=True).order_by("pk")
+    return list(own.values_list("pk", flat=True))
+
+
+def turns_advance(conversations: Iterable[int]) -> None:
+    """Advance the waiting turn of each conversation (key) as far as its calls have ended."""
+    for conversation in conversations_lock(conversations):
+        turn = Turn.objects.filter(conversation=conversation, state=Turn.State.WAITING).select_related("prompt").first()
+        if turn is not None:
+            turn.conversation = conversation
+            turn_advance(turn)
+
+
+def turn_advance(turn: Turn) -> None:
+    """Advance one waiting turn. Its conversation is locked."""
+    now = timezone.now()
+    rows = list(turn.replies.select_related("request__endpoint", "entrant__version"))
+    for row in rows:
+        if row.state == TurnReply.State.WAITING:
+            _settle(turn, row, now)
+    if turn.number == 1:
+        rows += _reserves(turn, rows, now)
+    if any(row.state == TurnReply.State.WAITING for row in rows):
+        return
+    came = [row for row in rows if row.state == TurnReply.State.CAME]
+    seated = {one.entrant_id for one in turn.conversation.members.filter(left_at=None)}
+    if seated == {row.entrant_id for row in came}:
+        turn_release(turn, came, now)
+    else:
+        turn_void(turn, came, now)
+
+
+def _settle(turn: Turn, row: TurnReply, now: datetime) -> None:
+    """Take over the outcome of one call, if there is one. Texts leave the request, so that they can be erased here."""
+    request = row.request
+    late = now > turn.deadline
+    if request.state == CallRequest.State.DONE and (request.reply or "").strip():
+        (row.hmac,) = text_hmac(turn.conversation, request.reply or "")
+        row.text, row.state = request.reply or "", TurnReply.State.CAME
+        flags = Call.objects.filter(request=request, error_class="").order_by("-pk").values_list("flags", flat=True)
+        row.flags = list(flags.first() or []) + _maker_flag(row)
+    elif request.state in Ended:
+        row.state, row.error_class = TurnReply.State.FAILED, request.error_class
+    elif request.state == CallRequest.State.QUEUED and (late or request.endpoint.state not in CALLED):
+        row.state, row.error_class = TurnReply.State.FAILED, DEADLINE if late else UNREACHABLE
+        request_give_up(request, row.error_class, now)
+    elif late and now > turn.deadline + AFTER_DEADLINE:
+        row.state, row.error_class = TurnReply.State.FAILED, DEADLINE  # its call is recorded when it ends
+    else:
+        return
+    row.finished_at = now
+    row.save(update_fields=["state", "text", "hmac", "flags", "error_class", "finished_at"])
+    if request.state in Ended:
+        CallRequest.objects.filter(pk=request.pk).update(reply=None, messages=[])
+
+
+def request_give_up(request: CallRequest, error_class: str, now: datetime) -> None:
+    """End a queued request without a call. A running one ends by itself, and is not tried again."""
+    CallRequest.objects.filter(pk=request.pk, state=CallRequest.State.RUNNING).update(give_up_at=now)
+    queued = CallRequest.objects.filter(pk=request.pk, state=CallRequest.State.QUEUED)
+    if queued.update(state=CallRequest.State.FAILED, error_class=error_class, finished_at=now, messages=[], reply=None):
+        request.state = CallRequest.State.FAILED
+
+
+def _maker_flag(row: TurnReply) -> list[str]:
+    """Flag a reply that names its chatbot. It is shown, and the owner can leave it out later."""
+    name = row.entrant.version.chatbot.name.casefold()
+    return ["names_maker"] if len(name) > 2 and name in row.text.casefold() else []
+
+
+def _reserves(turn: Turn, rows: Sequence[TurnReply], now: datetime) -> list[TurnReply]:
+    """Bring in a reserve for each chatbot that failed on turn 1 and was no reserve itself. Return the new rows."""
+    conversation = turn.conversation
+    members = {one.entrant_id: one for one in conversation.members.all()}
+    failed = [
+        members[row.entrant_id]
+        for row in rows
+        if row.state == TurnReply.State.FAILED
+        and members[row.entrant_id].left_at is None
+        and members[row.entrant_id].replaces_id is None
+    ]
+    if not failed:
+        return []
+    user = conversation.annotator.user_id
+    own = own_entrants(conversation.campaign, [user] if user else [])
+    free = entrants_available(conversation.campaign, without={*members, *own})
+    turn_rng(turn, "reserve").shuffle(free)
+    taken = []
+    for member, number in zip(failed, free, strict=False):
+        ConversationEntrant.objects.filter(pk=member.pk).update(left_at=now)
+        ConversationEntrant.objects.create(conversation=conversation, entrant_id=number, replaces_id=member.entrant_id)
+        taken.append(number)
+    if not taken:
+        return []
+    left = {member.entrant_id for member in failed[: len(taken)]}
+    seats = sorted({*(one for one, row in members.items() if row.left_at is None), *taken} - left)
+    conversation.chatbot_set = "-".join(map(str, seats))
+    conversation.save(update_fields=["chatbot_set"])
+    turn.deadline = now + timedelta(seconds=conversation.campaign.live.turn_deadline_s)
+    turn.save(update_fields=["deadline"])
+    entrants = Entrant.objects.filter(pk__in=taken).select_related("version__endpoint")
+    replies_request(turn, entrants, messages_now(turn))
+    return list(turn.replies.filter(entrant__in=taken).select_related("request__endpoint"))
+
+
+def messages_now(turn: Turn) -> list[Message]:
+    """Return what the chatbots of an open turn are sent: the whole history, and the annotator's message."""
+    said = Utterance.objects.filter(turn=turn, speaker=Utterance.Speaker.USER).values_list("text", flat=True).get()
+    return [*history_of(turn.conversation), Message("user", said)]
+
+
+def turn_release(turn: Turn, came: Sequence[TurnReply], now: datetime) -> None:
+    """Show all replies at once in a random order, and issue the assignment to judge them."""
+    order = list(came)
+    turn_rng(turn, "order").shuffle(order)
+    for position, row in enumerate(order):
+        row.position = position
+        row.reply = Reply.objects.create(
+            version_id=row.entrant.version_id, prompt=turn.prompt, text=None, sha256=None, origin=Reply.Origin.LIVE
+        )
+        row.save(update_fields=["position", "reply"])
+    turn.assignment = _assignment(turn, Assignment.State.ISSUED, [row.entrant_id for row in came], now)
+    Candidate.objects.bulk_create(
+        Candidate(assignment=turn.assignment, position=position, entrant_id=row.entrant_id, reply=row.reply)
+        for position, row in enumerate(order)
+    )
+    turn.state, turn.released_at = Turn.State.RELEASED, now
+    turn.save(update_fields=["state", "released_at", "assignment"])
+
+
+def turn_void(turn: Turn, came: Sequence[TurnReply], now: datetime) -> None:
+    """End a turn that cannot be judged. It is paid, and counts for or against nobody."""
+    turn.assignment = _assignment(turn, Assignment.State.VOID, [row.entrant_id for row in turn.replies.all()], now)
+    turn.state, turn.closed_at, turn.released_at = Turn.State.VOID, now, now
+    turn.save(update_fields=["state", "closed_at", "released_at", "assignment"])
+    if came:
+        how = Continuation.How.ONLY if len(came) == 1 else Continuation.How.RANDOM_OF_NONE
+        turn_continue(turn, how, reply=turn_rng(turn, "continuation").choice(sorted(came, key=lambda row: row.pk)))
+    if turn.conversation.campaign.state == Campaign.State.STOPPED:
+        batch_close_last(turn.conversation.campaign)
+
+
+def _assignment(turn: Turn, state: Assignment.State, entrants: Sequence[int], now: datetime) -> Assignment:
+    conversation: Conversation = turn.conversation
+    campaign = conversation.campaign
+    live = campaign.live
+    item = item_of(turn.prompt_id, entrants)
+    place = Place.objects.create(campaign=campaign, prompt=turn.prompt, item=item)
+    return Assignment.objects.create(
+        campaign=campaign,
+        place=place,
+        item=item,
+        state=state,
+        purpose=Assignment.Purpose.MEASURE if turn.counts else Assignment.Purpose.OPENING,
+        source=Assignment.Source.LIVE,
+        policy=conversation.policy,
+        snapshot=conversation.snapshot,
+        plan_seed=conversation.plan_seed,
+        probability=conversation.probability,
+        annotator_id=conversation.annotator_id,
+        block=uuid.UUID(str(conversation.public_id)),
+        block_position=turn.number,
+        pay_rate=campaign.pay_rate if live.pay_per == live.PayPer.TURN else 0,
+        currency=campaign.currency,
+        issued_at=now,
+        lease_until=now + timedelta(minutes=live.idle_minutes),
+        closed_at=now if state == Assignment.State.VOID else None,
+    )
+
+
+def endpoints_unreachable(entrants: Iterable[Entrant]) -> bool:
+    """Return whether any of these chatbots is not called now."""
+    versions = [entrant.version_id for entrant in entrants]
+    return Endpoint.objects.filter(version__in=versions).exclude(state__in=CALLED).exists()

@@ -1,0 +1,208 @@
+"""Conversations as their annotators and owners see them."""
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Case, IntegerField, QuerySet, Value, When
+from django.utils.translation import gettext as _
+
+from evalsite.campaigns.models import Aspect, Campaign
+from evalsite.campaigns.selectors import aspects_of
+from evalsite.core.errors import NotFound
+from evalsite.dialogues.models import ChatbotReport, Conversation, Turn, Utterance
+from evalsite.dialogues.turn_limits import may_end, turns_done
+from evalsite.endpoints.adapters.base import TRUNCATED
+from evalsite.judgments.models import LABELS, Annotator
+
+
+@dataclass(frozen=True, slots=True)
+class ShownMessage:
+    """One message of the history. `how` is null for the annotator's messages."""
+
+    turn: int
+    speaker: str
+    text: str
+    how: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ShownReply:
+    """A released reply. It never says which chatbot wrote it."""
+
+    label: str
+    text: str
+    cut_off: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ShownTurn:
+    """The open turn. `replies` is empty until all have come."""
+
+    row: Turn
+    text: str
+    replies: Sequence[ShownReply]
+    aspects: Sequence[Aspect]
+
+
+@dataclass(frozen=True, slots=True)
+class ShownConversation:
+    """All that the chat page shows. `notice` is a code with words (`notice_text`), or ""."""
+
+    row: Conversation
+    campaign: Campaign
+    messages: Sequence[ShownMessage]
+    turn: ShownTurn | None
+    chatbots: int
+    turns_done: int
+    can_send: bool
+    can_end: bool
+    notice: str
+    etag: str
+
+
+def notice_text(notice: str) -> str:
+    """Return the words of a notice."""
+    return {
+        "": "",
+        "turn_void": _(
+            "A chatbot did not reply. The turn is not judged, but counted and paid. "
+            "The conversation goes on with a reply that came."
+        ),
+        "no_reply": _(
+            "No chatbot replied. The turn is counted and paid. Send your message again, or end the conversation."
+        ),
+        "campaign_paused": _("The campaign is paused. Come back later, or end the conversation."),
+        "campaign_stopped": _("The campaign has ended. End the conversation."),
+    }[notice]
+
+
+def conversation_get(*, annotator: Annotator, conversation_id: uuid.UUID) -> Conversation:
+    """Return the annotator's conversation. Raises NotFound, also for those of others."""
+    found = _with_campaign().filter(public_id=conversation_id, annotator=annotator).first()
+    if found is None:
+        raise NotFound(_("You have no such conversation."), hint=_("Start one."), field="conversation")
+    return found
+
+
+def conversation_open(*, campaign: Campaign, annotator: Annotator) -> Conversation | None:
+    """Return the annotator's open conversation in a campaign."""
+    own = _with_campaign().filter(campaign=campaign, annotator=annotator, state=Conversation.State.OPEN)
+    return own.first()
+
+
+def turn_by_number(conversation: Conversation, number: int) -> Turn:
+    """Return a turn of a conversation. Raises NotFound."""
+    found = conversation.turns.filter(number=number).first()
+    if found is None:
+        raise NotFound(_("The conversation has no such turn."), hint=_("Read it again."), field="turn")
+    return found
+
+
+def _with_campaign() -> QuerySet[Conversation]:
+    return Conversation.objects.select_related("campaign__live")
+
+
+def conversation_view(conversation: Conversation) -> ShownConversation:
+    """Return what the annotator sees of a conversation now."""
+    etag = conversation_etag(conversation)  # before the rest: a change in between then causes another read
+    turns = list(conversation.turns.select_related("continuation"))
+    is_open = conversation.state == Conversation.State.OPEN
+    last = turns[-1] if turns else None
+    waits = last is not None and last.state in Turn.OPEN
+    done, most = turns_done(conversation), conversation.campaign.live.maximum_turns
+    room = most is None or done < most
+    return ShownConversation(
+        row=conversation,
+        campaign=conversation.campaign,
+        messages=_messages(conversation),
+        turn=_turn(last) if last is not None and waits and is_open else None,
+        chatbots=conversation.campaign.live.chatbots_per_conversation,
+        turns_done=done,
+        can_send=is_open and not waits and room and conversation.campaign.collecting,
+        can_end=is_open and not waits and may_end(conversation),
+        notice=_notice(conversation, last) if is_open else "",
+        etag=etag,
+    )
+
+
+def _messages(conversation: Conversation) -> list[ShownMessage]:
+    """Return the history: turns that went on, and the message of the last turn without any reply."""
+    rows = Utterance.objects.filter(conversation=conversation).exclude(turn__state__in=Turn.OPEN)
+    shown = rows.order_by("turn__number", "pk").values_list(
+        "turn__number", "speaker", "text", "turn__continuation__how"
+    )
+    return [
+        ShownMessage(number, speaker, text, how if speaker == Utterance.Speaker.CHATBOT else None)
+        for number, speaker, text, how in shown
+    ]
+
+
+def _turn(turn: Turn) -> ShownTurn:
+    said = turn.utterances.filter(speaker=Utterance.Speaker.USER).values_list("text", flat=True).first() or ""
+    if turn.state != Turn.State.RELEASED:
+        return ShownTurn(turn, said, (), ())
+    replies = [ShownReply(LABELS[row.position or 0], row.text, TRUNCATED in row.flags) for row in turn.replies.shown()]
+    return ShownTurn(turn, said, replies, aspects_of(turn.conversation.campaign_id))
+
+
+def _notice(conversation: Conversation, last: Turn | None) -> str:
+    campaign = conversation.campaign
+    if not campaign.collecting:
+        return "campaign_stopped" if campaign.state == Campaign.State.STOPPED else "campaign_paused"
+    if last is None or last.state != Turn.State.VOID:
+        return ""
+    return "turn_void" if hasattr(last, "continuation") else "no_reply"
+
+
+def conversation_etag(conversation: Conversation) -> str:
+    """Return the version of a conversation for If-None-Match, by one small query."""
+    row = (
+        Conversation.objects.filter(pk=conversation.pk)
+        .values_list("state", "campaign__state", "active_at", "erased_at")
+        .get()
+    )
+    last = conversation.turns.order_by("-number").values_list("number", "state", "deadline").first()
+    words = [*row, *(last or ())]
+    return '"' + ".".join(_mark(word) for word in words) + '"'
+
+
+def _mark(word: object) -> str:
+    return format(word.timestamp(), ".6f") if isinstance(word, datetime) else str(word or "")
+
+
+@dataclass(frozen=True, slots=True)
+class ChatbotReportRow:
+    """A report in the triage list of an owner. The text is "" after an erasure."""
+
+    row: ChatbotReport
+    chatbot: str
+    version: str
+    text: str
+    message: str
+    paused: bool
+
+
+def reports_of(campaign: Campaign, *, outcome: str = "") -> list[ChatbotReportRow]:
+    """Return the reports of a campaign, open ones first, newest first."""
+    rows = ChatbotReport.objects.filter(reply__turn__conversation__campaign=campaign)
+    rows = rows.filter(outcome=outcome) if outcome else rows
+    order = Case(When(outcome=ChatbotReport.Outcome.OPEN, then=Value(0)), default=Value(1), output_field=IntegerField())
+    found = rows.select_related("reply__entrant__version__chatbot", "reply__entrant__live_pause", "reply__turn")
+    said = dict(
+        Utterance.objects.filter(turn__replies__reports__in=rows, speaker=Utterance.Speaker.USER).values_list(
+            "turn", "text"
+        )
+    )
+    return [
+        ChatbotReportRow(
+            row,
+            row.reply.entrant.name,
+            row.reply.entrant.version.label,
+            row.reply.text,
+            said.get(row.reply.turn_id, ""),
+            hasattr(row.reply.entrant, "live_pause"),
+        )
+        for row in found.order_by(order, "-pk")
+    ]
