@@ -183,3 +183,51 @@ class Refit(models.Model):
 
     def __str__(self) -> str:
         return f"refit of {self.board}: {self.outcome}"
+
+
+class LiveReport(models.Model):
+    """The statistics of a live campaign's selections, as the worker computed them last (boards.live_report).
+
+    The row is a summary, not a fact. `mark` identifies the turns and exclusions that it was computed from.
+    """
+
+    campaign = models.OneToOneField(Campaign, on_delete=models.PROTECT, related_name="live_report")
+    mark = models.CharField(max_length=64)
+    content = models.JSONField(help_text="what readers of the board may see")
+    cleaning = models.JSONField(help_text="proposals to exclude annotators, for the console")
+    computed_at = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return f"live report of {self.campaign}"
+
+
+class AnalysisPlan(models.Model):
+    """The sample size and tests of a live campaign. Its launch freezes them; later changes are refused.
+
+    Shares: difference, alpha, power, baseline (of one chatbot), discordance (of two chatbots, SATA).
+    """
+
+    campaign = models.OneToOneField(Campaign, on_delete=models.PROTECT, related_name="analysis_plan")
+    difference = models.FloatField(default=0.1)
+    alpha = models.FloatField(default=0.05)
+    power = models.FloatField(default=0.8)
+    baseline = models.FloatField(default=0.8)
+    discordance = models.FloatField(default=0.85)
+    turns = models.PositiveIntegerField(null=True, blank=True, help_text="sample size: counted turns")
+    stops = models.BooleanField(default=False, help_text="the campaign ends when the sample size is reached")
+    content = models.JSONField(null=True, blank=True, help_text="as frozen at the launch")
+    sha256 = models.CharField(max_length=64, blank=True, default="", help_text="of the content as canonical JSON")
+    frozen_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(frozen_at__isnull=True, content__isnull=True, sha256="")
+                | Q(frozen_at__isnull=False, content__isnull=False) & ~Q(sha256=""),
+                name="analysis_plan_frozen_whole",
+            ),
+            models.CheckConstraint(condition=Q(stops=False) | Q(turns__gte=1), name="analysis_plan_stops_at_a_size"),
+        ]
+
+    def __str__(self) -> str:
+        return f"analysis plan of {self.campaign}"

@@ -13,15 +13,26 @@ from evalsite.accounts.models import User
 from evalsite.boards.chart_data import Pair
 from evalsite.boards.feasibility import evidence_now
 from evalsite.boards.models import Board, BoardChartData, Decision, Refit, Slice, Snapshot
-from evalsite.boards.rows import BoardRow
-from evalsite.campaigns.limits import limits_of
+from evalsite.boards.rows import PRELIMINARY_BELOW, BoardRow
+from evalsite.campaigns.limits import limits_now
 from evalsite.campaigns.models import Aspect, Campaign, Entrant
 from evalsite.campaigns.selectors import as_uuid, chatbots_verified, versions_withdrawn, visible_by_key
 from evalsite.core.errors import InvalidInput, NotFound
 from evalsite.judgments.selectors import Tally, tally
 
+OF_ONE_OPENING = {"judgments", "budget", "progress", "judgments_to_go"}
 LONGEST_VALUE = 100  # Maximum characters of a filter value.
 WORDS_SEARCHED = 6  # Each word searches all entrants; further words are ignored.
+
+
+@dataclass(frozen=True, slots=True)
+class Newcomer:
+    """A chatbot that joined after the start, with fewer judgments than a place takes. version: its public ID."""
+
+    version: str
+    name: str
+    label: str
+    judgments: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +44,7 @@ class BoardState:
         board.
     decided_on: number of judgments that the decision used.
     verified: public IDs of chatbots whose organisation is verified.
+    newcomers: chatbots that joined after the start and do not have their place yet.
     """
 
     board: Board
@@ -44,6 +56,7 @@ class BoardState:
     slice: Slice | None = None
     decided_on: int = 0
     verified: frozenset[str] = frozenset()
+    newcomers: tuple[Newcomer, ...] = ()
 
     @property
     def after_stop(self) -> int:
@@ -68,9 +81,11 @@ class BoardState:
 
     @property
     def withdrawn_hash(self) -> str:
-        """Return a hash of withdrawn and verified chatbots; empty if there are none."""
-        changes = repr((sorted(self.withdrawn.items()), sorted(self.verified)))
-        return sha256(changes.encode(errors="replace")).hexdigest()[:12] if self.withdrawn or self.verified else ""
+        """Return a hash of withdrawn and verified chatbots and newcomers; empty if there are none."""
+        if not (self.withdrawn or self.verified or self.newcomers):
+            return ""
+        changes = repr((sorted(self.withdrawn.items()), sorted(self.verified), self.newcomers))
+        return sha256(changes.encode(errors="replace")).hexdigest()[:12]
 
     @property
     def evidence(self) -> Mapping[str, float]:
@@ -79,7 +94,10 @@ class BoardState:
             return {}
         if self.campaign is None:
             return dict(self.decision.evidence)
-        return evidence_now(limits_of(self.campaign.stopping), self.decision.evidence, self.decided_on)
+        found = evidence_now(limits_now(self.campaign), self.decision.evidence, self.decided_on)
+        if self.decision.stop and self.campaign.collecting:  # it has opened again, and nothing is decided yet
+            return {name: value for name, value in found.items() if name not in OF_ONE_OPENING}
+        return found
 
     @property
     def slice_key(self) -> str:
@@ -103,7 +121,7 @@ def board_get(*, key: str, user: User | None) -> Board:
     board: Board | None = (
         (Board.objects.filter(public_id=public_id) if public_id else Board.objects.filter(slug=key))
         .filter(slice_of=None)
-        .select_related("organisation", "default_of__stopping", "aspect")
+        .select_related("organisation", "default_of__stopping", "default_of__submission_settings", "aspect")
         .prefetch_related("campaigns")
         .first()
     )
@@ -224,7 +242,19 @@ def board_state_get(board: Board, wanted: Filter | None = None) -> BoardState:
         piece,
         decision.decided_on if decision else 0,
         chatbots_verified(campaigns),
+        newcomers_of(board.default_of, snapshot if piece is None else None),
     )
+
+
+def newcomers_of(campaign: Campaign | None, snapshot: Snapshot | None) -> tuple[Newcomer, ...]:
+    """Return the newcomers of a campaign that is not over, in the order of joining."""
+    if campaign is None or campaign.started_at is None or not (campaign.collecting or campaign.waits_for_chatbots):
+        return ()
+    judged = {row.get("version", ""): row["judgments"] for row in snapshot.rows} if snapshot else {}
+    joined = campaign.entrants.filter(state=Entrant.State.ACTIVE, joined_at__gt=campaign.started_at).order_by("pk")
+    rows = joined.values_list("version__public_id", "version__chatbot__name", "version__label")
+    found = (Newcomer(str(version), name, label, judged.get(str(version), 0)) for version, name, label in rows)
+    return tuple(one for one in found if one.judgments < PRELIMINARY_BELOW)
 
 
 def snapshot_current(board: Board) -> Snapshot | None:
@@ -321,7 +351,7 @@ def boards_public() -> QuerySet[Board]:
         Board.objects.filter(default_of__visibility=Campaign.Visibility.PUBLIC)
         .exclude(default_of__state=Campaign.State.DRAFT)
         .exclude(campaigns__in=Campaign.objects.filter(hidden))
-        .select_related("default_of__stopping", "aspect")
+        .select_related("default_of__stopping", "default_of__submission_settings", "aspect")
         .order_by("-pk")
     )
 
@@ -381,5 +411,5 @@ def campaigns_progress(user: User, *, start: int, count: int) -> list[CampaignPr
 def _progress(campaign: Campaign, decision: Decision | None) -> float | None:
     if decision is None:
         return None
-    known = evidence_now(limits_of(campaign.stopping), decision.evidence, decision.snapshot.judgments)
+    known = evidence_now(limits_now(campaign), decision.evidence, decision.snapshot.judgments)
     return known.get("progress")

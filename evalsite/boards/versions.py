@@ -30,6 +30,8 @@ SETTINGS_COLUMNS = (
     "default_of__admission",
     "default_of__shows_prompts",
     "default_of__shows_replies",
+    "default_of__releases_data",
+    "default_of__licence",
     *(f"default_of__stopping__{name}" for name in ("target_se", "min_difference", "power", "alpha", "budget")),
 )
 

@@ -58,6 +58,8 @@ class ActionArguments:
     visibility: str | None = None
     shows_prompts: bool | None = None
     shows_replies: bool | None = None
+    releases_data: bool | None = None
+    licence: str | None = None
 
 
 def act_perform(*, key: str, act: Act, user: User | None, given: ActionArguments) -> Campaign:
@@ -89,6 +91,8 @@ def _show(campaign: Campaign, given: ActionArguments, by: User) -> None:
         visibility=given.visibility,
         shows_prompts=given.shows_prompts,
         shows_replies=given.shows_replies,
+        releases_data=given.releases_data,
+        licence=given.licence,
         by=by,
     )
 

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from evalsite.boards.models import Board, Refit, Snapshot
 from evalsite.boards.selectors import BoardState, board_state_get
+from evalsite.campaigns.limits import budget_of
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import refit_key
 from evalsite.core.models import Job
@@ -18,6 +19,7 @@ from evalsite.core.number_format import whole
 from evalsite.core.reasons import StoredReason
 from evalsite.judgments.annotator_statistics import batch_waiting_since, proposals, queue_size, spent, unqualified_count
 from evalsite.judgments.models import Annotator
+from evalsite.judgments.selectors import judgments_spent
 from evalsite.judgments.skips import items_skipped
 from evalsite.refits.models import Findings
 
@@ -114,11 +116,11 @@ def _alarms(campaign: Campaign, board: Board | None, board_state: BoardState | N
     if proposed:
         found.append(StatusAlarm("proposals", str(proposed)))
     if campaign.collecting:
-        found += _collecting_alarms(campaign, board_state, job)
+        found += _collecting_alarms(campaign, job)
     return found
 
 
-def _collecting_alarms(campaign: Campaign, board_state: BoardState | None, job: Job | None) -> list[StatusAlarm]:
+def _collecting_alarms(campaign: Campaign, job: Job | None) -> list[StatusAlarm]:
     found: list[StatusAlarm] = []
     waits = job is not None and job.state in {Job.State.QUEUED, Job.State.RUNNING}
     if queue_size(campaign) == 0 and not waits:
@@ -133,9 +135,8 @@ def _collecting_alarms(campaign: Campaign, board_state: BoardState | None, job: 
     late = closed is not None and timezone.now() - closed > REFIT_LATE
     if waits and late and job is not None and job.created_at < timezone.now() - REFIT_LATE:
         found.append(StatusAlarm("refit_late"))
-    budget = campaign.stopping.budget
-    judged = board_state.tally.judgments if board_state else 0
-    if budget and judged >= BUDGET_ALARM * budget:
+    budget = budget_of(campaign)
+    if budget and (judged := judgments_spent(campaign)) >= BUDGET_ALARM * budget:
         found.append(StatusAlarm("budget", f"{whole(judged)} / {whole(budget)}"))
     return found
 

@@ -17,8 +17,8 @@ from evalsite.boards.feasibility import evidence_now, required_se
 from evalsite.boards.models import Decision
 from evalsite.campaigns.limits import Limits, limits_of
 from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.selectors import stopped_by_hand
 from evalsite.campaigns.services import campaign_extend
-from evalsite.core.audit import audit_of
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.core.number_format import whole
@@ -62,12 +62,6 @@ def _check_state(campaign: Campaign) -> None:
         raise Conflict(_("A draft has no target yet that could be extended."), hint=_("Change it in the set-up."))
     if stopped_by_hand(campaign):
         raise Conflict(_("A person stopped this campaign, for good."), hint=_("Set up another one from its file."))
-
-
-def stopped_by_hand(campaign: Campaign) -> bool:
-    """Return whether a person ended the campaign, which is final."""
-    last = audit_of(campaign.public_id).filter(act="stop").first()
-    return campaign.state == Campaign.State.STOPPED and last is not None and last.actor is not None
 
 
 def _check_wider(before: Limits, wish: NewLimits) -> None:

@@ -17,7 +17,7 @@ from django.utils.translation import pgettext
 from evalsite.accounts.models import Membership, User
 from evalsite.boards.feasibility import OutOfReach, infeasibility_text, out_of_reach, required_se
 from evalsite.boards.models import Refit
-from evalsite.campaigns.limits import limits_of
+from evalsite.campaigns.limits import budget_of, limits_of
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import refit_key
 from evalsite.core.db import write_transaction
@@ -167,7 +167,7 @@ def progress_tell(campaign: Campaign, evidence: Mapping[str, float]) -> None:
 
 def budget_tell(campaign: Campaign) -> None:
     """Notify that four fifths of the budget are spent, once for each budget."""
-    budget = campaign.stopping.budget
+    budget = budget_of(campaign)
     if budget is None or judgments_spent(campaign) < BUDGET_SHARE * budget:
         return
     mark = f"{budget} from {campaign.opened_at.isoformat() if campaign.opened_at else ''}"

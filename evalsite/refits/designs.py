@@ -9,7 +9,8 @@ from datetime import datetime
 
 from django.utils import timezone
 
-from evalsite.campaigns.limits import Limits, limits_of
+from evalsite.boards.analysis_plans import sample_size_of
+from evalsite.campaigns.limits import Limits, budget_of, limits_of
 from evalsite.campaigns.models import Campaign, PlanSpec
 from evalsite.campaigns.plans import PlanOptions
 from scheduler import (
@@ -29,6 +30,7 @@ from scheduler import (
     PrecisionTarget,
     RankingResolved,
     RetirementRule,
+    SampleSize,
     Separated,
     StoppingRule,
     Target,
@@ -88,8 +90,10 @@ def rules_of(campaign: Campaign, *, withheld: int = 0) -> list[StoppingRule]:
     limits = limits_of(campaign.stopping)
     aim = aim_of(limits)
     rules: list[StoppingRule] = [] if aim is None else [aim, Futility(aim, stops=False)]
-    if limits.budget is not None:
-        rules.append(Budget(limits.budget))
+    if (size := sample_size_of(campaign)) is not None:
+        rules.append(SampleSize(size))
+    if (budget := budget_of(campaign)) is not None:
+        rules.append(Budget(budget))
     if limits.deadline is not None:
         rules.append(Deadline(limits.deadline))
     return [*rules, NothingLeft(withheld)]

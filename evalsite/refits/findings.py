@@ -171,7 +171,7 @@ def prompt_findings(
     like = {prompt: [other for other in group if other != prompt] for group in groups for prompt in group}
     return [
         replace(fitted.get(prompt, PromptFinding(prompt, 0)), judgments=count, like=like.get(prompt, ()))
-        for prompt, count in Counter(vote.prompt for vote in votes).items()
+        for prompt, count in Counter(vote.prompt for vote in votes if not vote.live).items()
     ]
 
 

@@ -6,8 +6,10 @@ change.
 
 import hashlib
 import itertools
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from uuid import UUID
 
 import numpy as np
 from django.utils import timezone
@@ -17,6 +19,8 @@ from evalsite.campaigns.limits import limits_of
 from evalsite.campaigns.models import Campaign, Entrant, GoldWithdrawal
 from evalsite.campaigns.services import design_hash, plan_options
 from evalsite.chatbots.models import Reply
+from evalsite.dialogues.chatbot_sets import set_key, turns_ahead
+from evalsite.dialogues.models import PlannedSet
 from evalsite.judgments.item_keys import item_parts
 from evalsite.judgments.models import Assignment
 from evalsite.judgments.planned_items import PlannedItem
@@ -30,16 +34,19 @@ from evalsite.judgments.selectors import (
     votes_counted,
 )
 from evalsite.judgments.skips import items_closed
+from evalsite.prompts.models import Prompt
 from evalsite.refits.designs import design_of, overlap_of
 from evalsite.refits.known_ties import fitted_mark, ties_fitted
 from evalsite.refits.models import Findings
 from evalsite.refits.vote_cache import VOTE_CACHE
 from irt_engine import Posterior, ResponseTable
-from scheduler import Ask, CampaignState
+from scheduler import Ask, CampaignState, Plan
 from scheduler.overlap import OverlapSample
 from scheduler.pool import Pool
 
 ENGINE = "0.10"
+POOLED_PROMPT = "0"  # All live turns together: each is seen once, and its own parameters could not be estimated.
+LIVE_VOTES_PER_ITEM = 10**9  # A pair may meet in any number of live turns.
 MODEL = "board, vote"  # The model that `scheduler.estimator` fits.
 
 
@@ -68,7 +75,7 @@ class FitInput:
         return ResponseTable.from_votes(
             [str(vote.first_version) for vote in seen],
             [str(vote.second_version) for vote in seen],
-            [str(vote.prompt) for vote in seen],
+            [POOLED_PROMPT if vote.live else str(vote.prompt) for vote in seen],
             [vote.outcome for vote in seen],
             annotator_id=[None if vote.annotator is None else str(vote.annotator) for vote in seen],
             a_first=[1 if vote.order_known else None for vote in seen],
@@ -141,7 +148,8 @@ class Planner:
         self.entrants = list(
             campaign.entrants.filter(state=Entrant.State.ACTIVE).select_related("version__chatbot").order_by("pk")
         )
-        in_use = campaign.prompt_set.prompts.filter(corrected_by__isnull=True)
+        # A live turn is never asked again. Live campaigns plan pairs on the pooled prompt instead.
+        in_use = campaign.prompt_set.prompts.filter(corrected_by__isnull=True).exclude(origin=Prompt.Origin.LIVE)
         in_use = in_use.exclude(pk__in=campaign.retirements.values("prompt"))
         self.prompts = list(in_use.order_by("pk"))
         self.hashes = self._hashes()
@@ -168,6 +176,8 @@ class Planner:
         counts: counts of the items, if they are known already.
         """
         counts = counts or item_counts(self.campaign)
+        if self.campaign.is_live:
+            return self._live_state(posterior, judgments, counts)
         return CampaignState(
             chatbots=self._chatbot_names,
             prompts=self._prompt_names,
@@ -183,6 +193,50 @@ class Planner:
             redundant=self._redundant(),
             now=timezone.now(),
         )
+
+    def _live_state(self, posterior: Posterior | None, judgments: int, counts: ItemCounts) -> CampaignState:
+        """Return the state of a live campaign: its pairs meet on one pooled prompt, as often as is wanted.
+
+        Pending are issued turns, and the turns that conversations in progress still have before them.
+        """
+        pending = Counter(counts.pending)
+        for chatbot_set, turns in turns_ahead(self.campaign).items():
+            pending[f"{POOLED_PROMPT}:{chatbot_set}"] += turns
+        return CampaignState(
+            chatbots=self._chatbot_names,
+            prompts=(POOLED_PROMPT,),
+            posterior=posterior,
+            judged=self._live_items(counts.judged),
+            pending=self._live_items(pending),
+            votes_per_item=LIVE_VOTES_PER_ITEM,
+            judgments=judgments,
+            votes_per_pair=self.options.votes_per_pair,
+            now=timezone.now(),
+        )
+
+    def _live_items(self, counts: Mapping[str, int]) -> np.ndarray:
+        """Return one row of each vote on a pair of active chatbots, on the pooled prompt."""
+        numbers = [entrant.pk for entrant in self.entrants]
+        places: dict[tuple[int, ...], tuple[int, int]] = dict(
+            zip(_pairs(numbers), _pairs(range(len(numbers))), strict=True)
+        )
+        found = [(places.get(item_parts(item)[1]), count) for item, count in counts.items()]
+        return _triples([(*place, 0) for place, count in found if place is not None for _ in range(count)])
+
+    def live_sets(self, made: Plan, snapshot: UUID | None) -> list[PlannedSet]:
+        """Convert a live campaign's plan to sets of chatbots, the next one first."""
+        return [
+            PlannedSet(
+                campaign=self.campaign,
+                entrants=set_key([self.entrants[ask.a].pk, self.entrants[ask.b].pk]),
+                priority=priority,
+                policy=made.policy,
+                probability=ask.probability,
+                snapshot=snapshot,
+                plan_seed=made.seed,
+            )
+            for priority, ask in enumerate(made.asks)
+        ]
 
     def _redundant(self) -> tuple[tuple[str, ...], ...]:
         """Return the last found groups of redundant prompts that are in use, as the console displays them."""

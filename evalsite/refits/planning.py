@@ -13,6 +13,7 @@ from evalsite.campaigns.models import Campaign, PlanSpec
 from evalsite.campaigns.services import refit_request
 from evalsite.core.db import write_transaction
 from evalsite.core.jobs import Lease
+from evalsite.dialogues.chatbot_sets import planned_sets_replace
 from evalsite.judgments.planned_items import Origin, PlannedItem, QueuePlan
 from evalsite.judgments.queue import QueueLength, QueueState, RemainingPlan, queue_continue, queue_replace
 from evalsite.refits.mapping import Planner
@@ -21,6 +22,7 @@ from scheduler import ALL_POLICIES, CampaignState, Plan, plan
 log = logging.getLogger(__name__)
 # Pause between two parts of a queue: after a while, a writer that waits for SQLite retries every 25 ms.
 LET_OTHERS_WRITE_S = 0.03
+PLANNED_SETS = 100  # conversations of a live campaign that begin before the next plan, at most
 STALE = 0.5  # Share of the board's judgments. Items stay queued if they were planned from at least as many.
 
 
@@ -46,6 +48,8 @@ def planned_of(planner: Planner, state: CampaignState, seen: QueueState, length:
     """
     if length is None:
         return Planned(planner, QueueLength(0, 0), None, [], {}, seen)
+    if planner.campaign.is_live:
+        return Planned(planner, length, _plan_sets(planner, state), [], {}, seen)
     kept = _kept(planner, state, seen)
     made = _plan(planner, state, length.head if len(kept) >= length.least else length.whole)
     return Planned(planner, length, made, planner.asks(made.asks), kept, seen)
@@ -77,6 +81,13 @@ def _plan(planner: Planner, state: CampaignState, count: int) -> Plan:
     )
 
 
+def _plan_sets(planner: Planner, state: CampaignState) -> Plan | None:
+    """Plan the pairs of the next conversations; None where one conversation has another number of chatbots."""
+    if planner.campaign.live.chatbots_per_conversation != 2:
+        return None
+    return _plan(planner, state, PLANNED_SETS)
+
+
 def _seed(campaign: Campaign, state: CampaignState) -> int:
     """Return a seed for this plan alone.
 
@@ -96,6 +107,10 @@ def queue_begin(campaign: Campaign, planned: Planned, snapshot: Snapshot | None)
         PlanSpec.objects.filter(campaign=campaign).exclude(queued_design=planned.planner.mark).update(
             queued_design=planned.planner.mark
         )
+        if campaign.is_live:
+            sets = planned.planner.live_sets(made, snapshot.public_id if snapshot else None) if made else []
+            planned_sets_replace(campaign, sets)
+            return RemainingPlan(campaign, Origin(), [])
         return queue_replace(
             campaign=campaign,
             plan=QueuePlan(
