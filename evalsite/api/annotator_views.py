@@ -24,11 +24,11 @@ from evalsite.api.responses.assignments import (
     block_of_work,
 )
 from evalsite.core.idempotency import StoredAnswer
+from evalsite.judgments.answer_rows import UnknownVerdict
 from evalsite.judgments.campaign_choice import work_claim
 from evalsite.judgments.leases import assignment_skip, assignments_return, lease_renew
 from evalsite.judgments.selectors import progress_get
 from evalsite.judgments.services import (
-    UnknownVerdict,
     block_claim,
     judgment_record,
 )

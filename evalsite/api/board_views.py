@@ -1,6 +1,7 @@
 """Leaderboards and their snapshots, for readers."""
 
 from django.http.response import HttpResponseBase
+from django.utils.translation import gettext
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -11,10 +12,13 @@ from evalsite.api.requests import BoardFilterQuery, PageQuery
 from evalsite.api.responses.boards import (
     BoardPageSerializer,
     BoardSerializer,
+    LiveReportSerializer,
     SnapshotDetailSerializer,
     SnapshotPageSerializer,
 )
+from evalsite.boards.live_reports import live_report_get
 from evalsite.boards.selectors import Filter, board_get, board_state_get, boards_listed, snapshot_get, snapshots_of
+from evalsite.core.errors import NotFound
 from evalsite.core.http import unchanged
 
 
@@ -36,6 +40,18 @@ class BoardView(ReaderView):
         if unchanged(request._request, standing.etag):
             return Response(status=304, headers=headers)
         return Response(BoardSerializer.render(standing), headers=headers)
+
+
+class LiveReportView(ReaderView):
+    """The statistics of a board's live conversations."""
+
+    @reading("live_report", "Statistics of live conversations, if the board has any", LiveReportSerializer)
+    def get(self, request: Request, key: str) -> Response:
+        self.checked_query(request)
+        campaign = board_get(key=key, user=person(request)).default_of
+        if campaign is None or not campaign.is_live:
+            raise NotFound(gettext("This board has no live report."), hint=gettext("Only live campaigns have one."))
+        return Response(LiveReportSerializer.render(live_report_get(campaign)))
 
 
 class BoardsView(ReaderView):

@@ -23,7 +23,7 @@ class CampaignsView(ReaderView):
 
     @reading("campaigns", "Campaigns, public and one's own", CampaignPageSerializer, query=PageQuery)
     def get(self, request: Request) -> Response:
-        rows = campaigns_listed(person(request)).select_related("organisation", "rubric", "stopping")
+        rows = campaigns_listed(person(request)).select_related("organisation", "rubric", "stopping", "live")
         rows = rows.prefetch_related("rubric__aspects")
         return Response(CampaignPageSerializer.render(page_of(rows, **self.checked_query(request))))
 

@@ -14,17 +14,21 @@ from evalsite.core.idempotency import StoredAnswer, once
 HEADER = "Idempotency-Key"
 
 
-def answered(request: Request, principal: str, act: Callable[[], StoredAnswer]) -> Response:
-    """Return the response of `act`, or the stored one if this principal has sent the same request with this key."""
+def answered(request: Request, principal: str, act: Callable[[], StoredAnswer], *, sent: Any = None) -> Response:
+    """Return the response of `act`, or the stored one if this principal has sent the same request with this key.
+
+    `sent` is what a request consists of that is not JSON: its fields, with hashes of its files.
+    """
     key = request.headers.get(HEADER)
-    outcome = act() if key is None else once(principal=principal, key=key, sha256=_fingerprint(request), act=act)
+    sha256 = "" if key is None else _fingerprint(request, sent)
+    outcome = act() if key is None else once(principal=principal, key=key, sha256=sha256, act=act)
     headers = {"Idempotent-Replayed": "true"} if outcome.replayed else None
     return Response(outcome.body, status=outcome.status, headers=headers)
 
 
-def _fingerprint(request: Request) -> str:
+def _fingerprint(request: Request, sent: Any) -> str:
     """Return a hash of the method, the address and the body. The order of JSON fields does not matter."""
-    data: Any = request.data
+    data: Any = request.data if sent is None else sent
     address = f"{request.method} {request.get_full_path()}"
     if isinstance(data, bytes):
         return hashlib.sha256(f"{address} {request.content_type}\n".encode() + data).hexdigest()

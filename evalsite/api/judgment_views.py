@@ -79,7 +79,7 @@ class JudgmentsCsvView(JudgmentFileView):
 
     media_type, ending = "text/csv", "csv"
 
-    @reading("judgments_csv", "A file of them", TEXT, query=JudgmentFilterQuery, content_type="text/csv")
+    @reading("judgments_csv", "A file of them", TEXT, query=JudgmentFilterQuery, content_types=("text/csv",))
     def get(self, request: Request, key: str) -> HttpResponseBase:
         return self.written(request, key, judgment_files.as_csv)
 
@@ -89,7 +89,7 @@ class JudgmentsJsonLinesView(JudgmentFileView):
 
     media_type, ending = "application/jsonl", "jsonl"
 
-    @reading("judgments_jsonl", "A file of them", TEXT, query=JudgmentFilterQuery, content_type="application/jsonl")
+    @reading("judgments_jsonl", "A file of them", TEXT, query=JudgmentFilterQuery, content_types=("application/jsonl",))
     def get(self, request: Request, key: str) -> HttpResponseBase:
         return self.written(request, key, judgment_files.as_jsonl)
 
@@ -129,7 +129,7 @@ class SkipsCsvView(SkipFileView):
 
     media_type, ending = "text/csv", "skips.csv"
 
-    @reading("skips_csv", "A file of them", TEXT, content_type="text/csv")
+    @reading("skips_csv", "A file of them", TEXT, content_types=("text/csv",))
     def get(self, request: Request, key: str) -> HttpResponseBase:
         return self.skips(request, key, judgment_files.skips_as_csv)
 
@@ -139,7 +139,7 @@ class SkipsJsonLinesView(SkipFileView):
 
     media_type, ending = "application/jsonl", "skips.jsonl"
 
-    @reading("skips_jsonl", "A file of them", TEXT, content_type="application/jsonl")
+    @reading("skips_jsonl", "A file of them", TEXT, content_types=("application/jsonl",))
     def get(self, request: Request, key: str) -> HttpResponseBase:
         return self.skips(request, key, judgment_files.skips_as_jsonl)
 
@@ -155,7 +155,7 @@ class KnownTiesView(JudgmentFileView):
     query = StrictSerializer
     media_type, ending = "application/jsonl", "known_ties.jsonl"
 
-    @reading("known_ties", "Its known ties, for members", TEXT, content_type="application/jsonl")
+    @reading("known_ties", "Its known ties, for members", TEXT, content_types=("application/jsonl",))
     def get(self, request: Request, key: str) -> HttpResponseBase:
         campaign = campaign_of_member(key=key, user=person(request))
         self.checked_query(request)

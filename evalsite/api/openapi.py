@@ -1,6 +1,7 @@
 """How docs/openapi.yaml is generated (`make openapi`): requests, responses and errors of each operation."""
 
 from collections.abc import Callable
+from itertools import product
 from typing import Any, TypeVar
 
 from drf_spectacular.authentication import SessionScheme
@@ -58,11 +59,12 @@ def operation(
     body: type[StrictSerializer] | dict[str, Any] | None = None,
     query: type[StrictSerializer] | None = None,
     parameters: tuple[OpenApiParameter, ...] = (),
-    content_type: str = JSON,
+    content_types: tuple[str, ...] = (JSON,),
     tag: str = "",
 ) -> Callable[[ViewT], ViewT]:
     """Describe a method of a view."""
-    answered = {(status, content_type): shape for status, shape in answers.items() if shape is not None}
+    shaped = product(((status, shape) for status, shape in answers.items() if shape is not None), content_types)
+    answered = {(status, content_type): shape for (status, shape), content_type in shaped}
     empty = {status: OpenApiResponse(description="nothing has changed") for status in answers if not answers[status]}
     refused = {(status, JSON): OpenApiResponse(ErrorSerializer, REFUSALS[status]) for status in refusals}
     return extend_schema(

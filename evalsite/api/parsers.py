@@ -20,6 +20,16 @@ from evalsite.core.errors import InvalidInput, TooLarge, TouchstoneError
 from evalsite.core.row_files import MOST_BYTES
 
 ENDINGS = {"text/csv": "csv", "application/jsonl": "jsonl", "application/x-ndjson": "jsonl", "text/plain": "txt"}
+# Vote files are recognised by their content: any of these types will do. JSON is sent as application/octet-stream.
+VOTE_ENDINGS = {
+    **ENDINGS,
+    "text/tab-separated-values": "tsv",
+    "application/vnd.apache.parquet": "parquet",
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": "xlsx",
+    "application/zip": "zip",
+    "application/gzip": "gz",
+    "application/octet-stream": "bin",
+}
 CHARSETS = {"", "utf-8", "utf8", "us-ascii"}
 
 
@@ -114,9 +124,10 @@ class WrongContentType(TouchstoneError):
     status = 415
 
     def __init__(self, types: tuple[str, ...]) -> None:
+        named = " or ".join(filter(None, (", ".join(types[:-1]), types[-1])))
         super().__init__(
             "A file of this content type is not read here.",
-            hint=f"Send Content-Type: {', '.join(types[:-1])} or {types[-1]}, encoded as UTF-8.",
+            hint=f"Send Content-Type: {named}, encoded as UTF-8.",
             field="Content-Type",
         )
 
@@ -153,4 +164,4 @@ def file_sent(request: Request, types: tuple[str, ...]) -> RequestFile:
     length = request.META.get("CONTENT_LENGTH") or ""
     if not re.fullmatch("[0-9]{1,15}", length):
         raise _no_length("file")
-    return RequestFile(f"file.{ENDINGS[http_request.content_type]}", int(length), request)
+    return RequestFile(f"file.{VOTE_ENDINGS[http_request.content_type]}", int(length), request)

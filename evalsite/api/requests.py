@@ -1,5 +1,7 @@
 """Bodies and queries of requests."""
 
+from typing import Any
+
 from rest_framework import serializers
 
 from evalsite.api.fields import (
@@ -79,6 +81,80 @@ class JudgmentRequest(StrictSerializer):
         return choices
 
 
+class ConversationRequest(StrictSerializer):
+    """How to begin a conversation."""
+
+    consents_to_review = StrictBooleanField(
+        default=False, help_text="consent that third parties judge turns of it, after redaction"
+    )
+
+
+class MessageRequest(StrictSerializer):
+    """A message to the chatbots."""
+
+    text = StrictCharField(trim_whitespace=False, allow_blank=True, help_text="at most 4,000 characters")
+
+
+class TurnAnswerRequest(StrictSerializer):
+    """The answer to one aspect: exactly one of the fields beside `aspect`, by the aspect's kind and scope."""
+
+    aspect = StrictCharField(max_length=60, trim_whitespace=False)
+    choice = StrictCharField(max_length=20, required=False, help_text="choose_one: a label, tie or both_bad")
+    selected = serializers.ListField(
+        child=StrictCharField(max_length=20), required=False, max_length=8, help_text="select_any; [] selects none"
+    )
+    rating = StrictIntegerField(required=False, help_text="rating of the turn")
+    ratings = serializers.DictField(child=StrictIntegerField(), required=False, help_text="rating by label")
+    labels = serializers.ListField(
+        child=StrictCharField(max_length=60), required=False, max_length=50, help_text="labels of the turn"
+    )
+    labels_of = serializers.DictField(
+        child=serializers.ListField(child=StrictCharField(max_length=60), max_length=50),
+        required=False,
+        help_text="labels by candidate",
+    )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Return the aspect with its one answer."""
+        given = [name for name in attrs if name != "aspect"]
+        if len(given) != 1:
+            raise serializers.ValidationError("Give exactly one answer to each aspect.")
+        return {"aspect": attrs["aspect"], "answer": attrs[given[0]]}
+
+
+class TurnJudgmentRequest(StrictSerializer):
+    """The answers to a turn of a conversation."""
+
+    answers = serializers.ListField(child=TurnAnswerRequest(), allow_empty=False, max_length=50)
+    written = StrictCharField(
+        required=False, allow_blank=True, trim_whitespace=False, help_text="a better reply, where none was selected"
+    )
+    client_ms = StrictIntegerField(min_value=0, max_value=2**31 - 1, required=False)
+    comment = StrictCharField(max_length=2000, required=False, allow_blank=True)
+
+    def validate_answers(self, answers: list[dict[str, Any]]) -> dict[str, Any]:
+        """Return the answer by aspect. An aspect that is answered twice is refused, since one answer would be lost."""
+        choices = {answer["aspect"]: answer["answer"] for answer in answers}
+        if len(choices) != len(answers):
+            raise serializers.ValidationError("An aspect is answered twice.")
+        return choices
+
+
+class ReportRequest(StrictSerializer):
+    """A report of a reply."""
+
+    candidate = StrictCharField(max_length=1, help_text="its label")
+    reason = StrictCharField(max_length=20, help_text="harmful, private, identity, broken or other")
+    note = StrictCharField(max_length=500, required=False, allow_blank=True)
+
+
+class EndRequest(StrictSerializer):
+    """The end of a conversation."""
+
+    rating = StrictIntegerField(required=False, help_text="from 1 to 5, where the campaign asks for it")
+    feedback = StrictCharField(max_length=2000, required=False, allow_blank=True)
+
+
 class SkipRequest(StrictSerializer):
     """Why an assignment is returned without an answer."""
 
@@ -131,6 +207,10 @@ class ActRequest(StrictSerializer):
     )
     shows_prompts = StrictBooleanField(required=False, help_text="show: readers may see the prompts")
     shows_replies = StrictBooleanField(required=False, help_text="show: readers may see some replies, as examples")
+    releases_data = StrictBooleanField(required=False, help_text="show: readers may download the judgments")
+    licence = StrictCharField(
+        max_length=100, required=False, allow_blank=True, help_text="show: of the released data, such as CC-BY-4.0"
+    )
 
 
 class LimitsRequest(StrictSerializer):
@@ -200,6 +280,30 @@ class PromptFileQuery(StrictSerializer):
     set = StrictCharField(max_length=200, help_text="name of the prompt set")
     partly = serializers.ChoiceField(BOOLEANS, default="false", help_text="store the valid rows and refuse the others")
     check = serializers.ChoiceField(BOOLEANS, default="false", help_text="report on each row and store nothing")
+    encoding = StrictCharField(max_length=20, required=False, help_text="of a file that is not in UTF-8")
+
+
+class VoteFileQuery(StrictSerializer):
+    """The query of an upload of votes."""
+
+    campaign = StrictCharField(max_length=200, help_text="name of the new campaign")
+    visibility = serializers.ChoiceField(
+        Campaign.Visibility.values, default=Campaign.Visibility.PRIVATE.value, help_text="who sees its leaderboard"
+    )
+    source = StrictCharField(  # type: ignore[assignment]  # also an attribute of every field
+        max_length=200, required=False, help_text="name of the file"
+    )
+    encoding = StrictCharField(max_length=20, required=False, help_text="of a text file that is not in UTF-8")
+    a = StrictCharField(max_length=200, required=False, help_text="column of the first chatbot, if not recognised")
+    b = StrictCharField(max_length=200, required=False, help_text="column of the second chatbot")
+    winner = StrictCharField(max_length=200, required=False, help_text="column that says who won")
+    map = StrictCharField(
+        max_length=2000,
+        required=False,
+        help_text="what labels mean, as in `left=model_a,same=tie`; each is model_a, model_b, tie or both_bad",
+    )
+    merge_turns = serializers.ChoiceField(BOOLEANS, default="false", help_text="take all turns of a prompt as one item")
+    check = serializers.ChoiceField(BOOLEANS, default="false", help_text="report what is in it and store nothing")
 
 
 class ReplyFileQuery(PromptFileQuery):

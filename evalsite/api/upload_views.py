@@ -19,6 +19,7 @@ from evalsite.campaigns.file_uploads import (
 )
 from evalsite.campaigns.permissions import organisation_for
 from evalsite.campaigns.storage_quota import file_read
+from evalsite.core.encodings import recoded
 from evalsite.core.errors import NotAllowed
 from evalsite.core.idempotency import StoredAnswer
 
@@ -32,14 +33,17 @@ class FileUploadView(ReaderView):
     parser_classes = (FileParser,)
     types: tuple[str, ...] = ()
 
-    def sent(self, request: Request, organisation: str, set_name: str) -> tuple[SentFile, User]:
-        """Return the file and the user who sends it."""
+    def sent(self, request: Request, organisation: str, set_name: str, encoding: str = "") -> tuple[SentFile, User]:
+        """Return the file, in UTF-8, and the user who sends it."""
         user = person(request)
         if user is None:
             raise NotAllowed("Files need to know who you are.", hint=f"Send a token with {self.scope.value}.")
         place = organisation_for(slug=organisation, user=user, set_name=set_name)
         file = file_sent(request, self.types)
-        return SentFile(place, set_name, file_read(file=file, by=user), file.name), user
+        content = file_read(file=file, by=user)
+        if encoding:
+            content = recoded(content, encoding)
+        return SentFile(place, set_name, content, file.name), user
 
 
 class PromptFileView(FileUploadView):
@@ -50,7 +54,7 @@ class PromptFileView(FileUploadView):
     @sending("send_prompts", "Send a file of prompts", PromptUploadSerializer, types=OF_PROMPTS, query=PromptFileQuery)
     def post(self, request: Request, organisation: str) -> Response:
         query = self.checked_query(request)
-        sent, user = self.sent(request, organisation, query["set"])
+        sent, user = self.sent(request, organisation, query["set"], query.get("encoding", ""))
 
         def take() -> StoredAnswer:
             if query["check"] == "true":
@@ -70,7 +74,7 @@ class ReplyFileView(FileUploadView):
     @sending("send_replies", "Send a file of replies", ReplyUploadSerializer, types=OF_REPLIES, query=ReplyFileQuery)
     def post(self, request: Request, organisation: str) -> Response:
         query = self.checked_query(request)
-        sent, user = self.sent(request, organisation, query["set"])
+        sent, user = self.sent(request, organisation, query["set"], query.get("encoding", ""))
         version = {"name": query["name"], "label": query.get("label"), "made_by": query.get("made_by", "")}
 
         def take() -> StoredAnswer:

@@ -11,12 +11,16 @@ from evalsite.api import (
     board_views,
     campaign_views,
     collection_views,
+    conversation_set_views,
+    conversation_views,
     endpoint_views,
     enrolment_views,
     errors,
     gold_views,
     judgment_views,
+    submission_views,
     upload_views,
+    vote_file_views,
 )
 from evalsite.api.fields import ID, as_key
 from evalsite.operations.actions import PERFORMED
@@ -58,6 +62,32 @@ register_converter(IdConverter, "id")
 register_converter(KeyConverter, "key")
 
 urlpatterns = [
+    path("campaigns/<key:key>/submissions", submission_views.SubmissionsView.as_view(), name="api_submissions"),
+    path(
+        "campaigns/<key:key>/submissions/settings",
+        submission_views.SubmissionSettingsView.as_view(),
+        name="api_submission_settings",
+    ),
+    path(
+        "campaigns/<key:key>/submissions/prompts",
+        submission_views.SubmissionPromptsView.as_view(),
+        name="api_submission_prompts",
+    ),
+    path("submissions/<id:submission>", submission_views.SubmissionView.as_view(), name="api_submission"),
+    path(
+        "submissions/<id:submission>/results",
+        submission_views.SubmissionResultsView.as_view(),
+        name="api_submission_results",
+    ),
+    path(
+        "submissions/<id:submission>/withdrawal",
+        submission_views.WithdrawalView.as_view(),
+        name="api_submission_withdrawal",
+    ),
+    path(
+        "submissions/<id:submission>/approval", submission_views.ApprovalView.as_view(), name="api_submission_approval"
+    ),
+    path("submissions/<id:submission>/refusal", submission_views.RefusalView.as_view(), name="api_submission_refusal"),
     path("annotators", enrolment_views.EnrolView.as_view(), name="api_enrol"),
     path("claims", annotator_views.WorkView.as_view(), name="api_work"),
     path("campaigns/<key:key>/enrolments", enrolment_views.JoinView.as_view(), name="api_join"),
@@ -65,6 +95,30 @@ urlpatterns = [
     path("campaigns/<key:key>/qualification", enrolment_views.QualificationView.as_view(), name="api_qualification"),
     path("campaigns/<key:key>/returns", annotator_views.ReturnView.as_view(), name="api_return"),
     path("campaigns/<key:key>/progress", annotator_views.ProgressView.as_view(), name="api_progress"),
+    path("campaigns/<key:key>/conversations", conversation_views.StartView.as_view(), name="api_conversation_start"),
+    path("conversations/<id:conversation>", conversation_views.ConversationView.as_view(), name="api_conversation"),
+    path("conversations/<id:conversation>/messages", conversation_views.MessageView.as_view(), name="api_message"),
+    path(
+        "conversations/<id:conversation>/turns/<int:number>/judgment",
+        conversation_views.TurnJudgmentView.as_view(),
+        name="api_turn_judgment",
+    ),
+    path(
+        "conversations/<id:conversation>/turns/<int:number>/skip",
+        conversation_views.TurnSkipView.as_view(),
+        name="api_turn_skip",
+    ),
+    path(
+        "conversations/<id:conversation>/turns/<int:number>/reports",
+        conversation_views.ReportView.as_view(),
+        name="api_turn_report",
+    ),
+    path("conversations/<id:conversation>/end", conversation_views.EndView.as_view(), name="api_conversation_end"),
+    path(
+        "conversations/<id:conversation>/departure",
+        conversation_views.DepartureView.as_view(),
+        name="api_conversation_departure",
+    ),
     path("assignments/<id:assignment>/judgment", annotator_views.JudgmentView.as_view(), name="api_judgment"),
     path("assignments/<id:assignment>/skip", annotator_views.SkipView.as_view(), name="api_skip"),
     path("assignments/<id:assignment>/renewal", annotator_views.RenewalView.as_view(), name="api_renewal"),
@@ -85,9 +139,12 @@ urlpatterns = [
     path("boards", board_views.BoardsView.as_view(), name="api_boards"),
     path("boards/<key:key>/snapshots", board_views.SnapshotsView.as_view(), name="api_snapshots"),
     path("boards/<key:key>/snapshots/<int:number>", board_views.SnapshotView.as_view(), name="api_snapshot"),
+    path("boards/<key:key>/live-report", board_views.LiveReportView.as_view(), name="api_live_report"),
     path("boards/<key:key>", board_views.BoardView.as_view(), name="api_board"),
     path("organisations/<slug:organisation>/prompts", upload_views.PromptFileView.as_view(), name="api_send_prompts"),
     path("organisations/<slug:organisation>/chatbots", upload_views.ReplyFileView.as_view(), name="api_send_replies"),
+    path("organisations/<slug:organisation>/votes", vote_file_views.VoteFilesView.as_view(), name="api_send_votes"),
+    path("vote_files/<id:vote_file>", vote_file_views.VoteFileView.as_view(), name="api_vote_file"),
     path("organisations/<slug:organisation>/endpoints", endpoint_views.EndpointsView.as_view(), name="api_endpoints"),
     path("endpoints/<id:endpoint>", endpoint_views.EndpointView.as_view(), name="api_endpoint"),
     path("endpoints/<id:endpoint>/secret", endpoint_views.SecretView.as_view(), name="api_endpoint_secret"),
@@ -108,5 +165,11 @@ urlpatterns = [
         name="api_collection_resume",
     ),
     path("collections/<id:collection>/retry", collection_views.RetryView.as_view(), name="api_collection_retry"),
+    path("conversation_sets", conversation_set_views.ConversationSetsView.as_view(), name="api_conversation_sets"),
+    path(
+        "conversation_sets/<id:conversation_set>/scorecard",
+        conversation_set_views.ScorecardView.as_view(),
+        name="api_scorecard",
+    ),
     re_path(r"^.*$", errors.not_found),
 ]

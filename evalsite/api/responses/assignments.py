@@ -14,7 +14,7 @@ from evalsite.campaigns.selectors import aspects_of
 from evalsite.judgments.campaign_choice import OfferedBlock
 from evalsite.judgments.claim_selectors import AssignmentContent, contents_of
 from evalsite.judgments.empty_claims import Wait
-from evalsite.judgments.models import Assignment, Judgment
+from evalsite.judgments.models import LABELS, Assignment, Judgment
 
 POLL_S = 1.0
 
@@ -79,7 +79,7 @@ class CandidateSerializer(ResponseSerializer):
     """One of the replies to compare."""
 
     position = s.IntegerField()
-    label = s.CharField(help_text="A or B")  # type: ignore[assignment]  # also an attribute of every field
+    label = s.CharField(help_text="A to H")  # type: ignore[assignment]  # also an attribute of every field
     text = s.CharField(allow_null=True, allow_blank=True)
 
 
@@ -102,7 +102,7 @@ class AssignmentSerializer(ResponseSerializer):
     aspects = AspectSerializer(many=True)
 
     def get_candidates(self, row: ShownAssignment) -> list[ShownCandidate]:
-        return [ShownCandidate(position, "AB"[position], text) for position, text in enumerate(row.shown.texts)]
+        return [ShownCandidate(position, LABELS[position], text) for position, text in enumerate(row.shown.texts)]
 
 
 @extend_schema_serializer(component_name="Waiting")

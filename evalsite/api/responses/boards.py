@@ -6,7 +6,8 @@ from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers as s
 
 from evalsite.api.responses.base import ResponseSerializer, StoredSerializer, cursor
-from evalsite.boards.models import Decision
+from evalsite.boards.live_reports import LiveReportContent
+from evalsite.boards.models import AnalysisPlan, Decision
 from evalsite.boards.selectors import BoardState
 from evalsite.core.reasons import reason_code
 
@@ -136,3 +137,59 @@ class SnapshotPageSerializer(ResponseSerializer):
 
     results = SnapshotSerializer(many=True)
     next = cursor()
+
+
+class AnalysisPlanSerializer(ResponseSerializer):
+    """The analysis plan, as frozen at the launch. `sha256` is of the content as JSON with sorted keys and no spaces."""
+
+    content = s.JSONField()
+    sha256 = s.CharField()
+    frozen_at = s.DateTimeField()
+
+
+class LiveReportSerializer(ResponseSerializer):
+    """The statistics of a live campaign. `settings` has the form of `manage.py selection_report --json`, with more."""
+
+    campaign = s.UUIDField(source="campaign.public_id")
+    computed_at = s.DateTimeField(allow_null=True, help_text="null before the first report")
+    plan = AnalysisPlanSerializer(allow_null=True, help_text="null if the launch froze none")
+    samples = s.JSONField(help_text="by setting: dialogues, turns, mean turns before and after cleaning")
+    settings = s.JSONField(help_text="by setting: win rates, ties, tests by name, and `clustered` by conversation")
+    abilities = s.DictField(allow_null=True, help_text="from the selections, in logits; null if not identified")
+    failures = s.JSONField(help_text="by chatbot: replies, failed ones, and the rate with its interval")
+    ratings = s.JSONField(help_text="by setting: mean rating at the end of conversations")
+    written = s.JSONField(help_text="by setting: turns in which annotators wrote a reply")
+    arms = s.JSONField(help_text="by campaign: `settings` of the other arms of its study")
+
+    def get_plan(self, view: LiveReportContent) -> AnalysisPlan | None:
+        """Return the plan once it is frozen."""
+        frozen = view.plan is not None and view.plan.frozen_at is not None
+        return view.plan if frozen else None
+
+    def get_arms(self, view: LiveReportContent) -> dict[str, Any]:
+        """Return the settings of the other arms."""
+        return {str(arm.campaign.public_id): arm.content.get("settings", {}) for arm in view.arms}
+
+    def get_samples(self, view: LiveReportContent) -> Any:
+        """Return this part of the report."""
+        return (view.content or {}).get("samples", {})
+
+    def get_settings(self, view: LiveReportContent) -> Any:
+        """Return this part of the report."""
+        return (view.content or {}).get("settings", {})
+
+    def get_abilities(self, view: LiveReportContent) -> Any:
+        """Return this part of the report."""
+        return (view.content or {}).get("abilities")
+
+    def get_failures(self, view: LiveReportContent) -> Any:
+        """Return this part of the report."""
+        return (view.content or {}).get("failures", {})
+
+    def get_ratings(self, view: LiveReportContent) -> Any:
+        """Return this part of the report."""
+        return (view.content or {}).get("ratings", {})
+
+    def get_written(self, view: LiveReportContent) -> Any:
+        """Return this part of the report."""
+        return (view.content or {}).get("written", {})

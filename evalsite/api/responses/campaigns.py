@@ -6,7 +6,7 @@ from rest_framework import serializers as s
 from evalsite.api.responses.assignments import AspectSerializer, TurnSerializer
 from evalsite.api.responses.base import ResponseSerializer, cursor
 from evalsite.campaigns.limits import Limits, limits_of
-from evalsite.campaigns.models import Campaign, Entrant, GoldItem
+from evalsite.campaigns.models import Campaign, Entrant, GoldItem, LiveSettings
 from evalsite.core.reasons import reason_code
 
 
@@ -21,6 +21,28 @@ class LimitsSerializer(ResponseSerializer):
     deadline = s.DateTimeField(allow_null=True)
 
 
+@extend_schema_serializer(component_name="LiveSettings")
+class LiveSettingsSerializer(ResponseSerializer):
+    """Settings of the conversations of a live campaign."""
+
+    setting = s.CharField(help_text="soba, sata_random or sata_written")
+    selection = s.CharField(help_text="soba: the best reply; sata: all appropriate replies")
+    fallback = s.CharField(help_text="random or written: how a turn continues if sata selected nothing")
+    chatbots_per_conversation = s.IntegerField()
+    minimum_turns = s.IntegerField()
+    maximum_turns = s.IntegerField(allow_null=True)
+    opening_topics = s.ListField(child=s.CharField())
+    count_first_turn = s.BooleanField(help_text="whether the first turn counts for the board")
+    pay_per = s.CharField(help_text="turn or conversation")
+    end_rating = s.BooleanField()
+    end_feedback = s.BooleanField()
+    data_notice = s.CharField(allow_blank=True, help_text="Markdown; where the texts go")
+    conversations_per_annotator = s.IntegerField(help_text="with the same chatbots in the same setting")
+    turn_deadline_s = s.IntegerField()
+    idle_minutes = s.IntegerField()
+    reports_to_pause = s.IntegerField()
+
+
 class CampaignSerializer(ResponseSerializer):
     """A campaign."""
 
@@ -33,6 +55,8 @@ class CampaignSerializer(ResponseSerializer):
     state = s.CharField(help_text="draft, pilot, running, paused or stopped")
     stop_reason = s.CharField(allow_blank=True)
     stop_reason_code = s.CharField(allow_blank=True, help_text="of the reason; empty for a person's own words")
+    mode = s.CharField(help_text="static or live")
+    live = LiveSettingsSerializer(allow_null=True, help_text="null for a static campaign")
     visibility = s.CharField(help_text="private, link or public")
     policy = s.CharField()
     fits_known_ties = s.BooleanField(help_text="whether fits count two equal replies as a tie")
@@ -40,6 +64,9 @@ class CampaignSerializer(ResponseSerializer):
     started_at = s.DateTimeField(allow_null=True)
     stopped_at = s.DateTimeField(allow_null=True)
     aspects = AspectSerializer(many=True)
+
+    def get_live(self, row: Campaign) -> LiveSettings | None:
+        return row.live if row.is_live else None
 
     def get_stop_reason_code(self, row: Campaign) -> str:
         return reason_code(row.stop_reason_data)

@@ -1,6 +1,7 @@
 """What docs/openapi.yaml offers, and to each operation a right request: wrong ones are made from it by one change."""
 
 import json
+import uuid
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -9,19 +10,23 @@ from urllib.parse import urlencode
 
 import yaml
 from django.apps import apps
+from django.core.files.base import ContentFile
+from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
 
-from evalsite.accounts.models import ApiToken, User
+from evalsite.accounts.models import ApiToken, Organisation, User
 from evalsite.accounts.services import api_token_issue
 from evalsite.campaigns.gold import NewGold, gold_add
 from evalsite.campaigns.models import Campaign, QualificationItem
 from evalsite.campaigns.permissions import Act
 from evalsite.chatbots.models import Reply, Version
 from evalsite.chatbots.services import chatbot_create, replies_add, version_create
+from evalsite.dialogues.models import Conversation
 from evalsite.endpoints.checking import endpoint_test
 from evalsite.endpoints.collecting import collection_start
 from evalsite.endpoints.models import Collection, Endpoint, EndpointCheck
 from evalsite.endpoints.options import EndpointSettings
 from evalsite.endpoints.services import endpoint_register
+from evalsite.exchange.vote_uploads import VoteFileOptions, vote_file_keep, vote_file_read
 from evalsite.judgments.models import (
     Annotator,
     Enrolment,
@@ -30,13 +35,19 @@ from evalsite.judgments.models import (
 )
 from evalsite.judgments.services import annotator_enrol, token_issue
 from evalsite.operations.actions import ActionArguments, act_perform
+from evalsite.scorecards.models import ConversationSet, StoredScorecard
+from evalsite.scorecards.selectors import STRATEGIES
+from evalsite.scorecards.services import conversation_set_open
+from evalsite.submissions.services import Accepted, submissions_accept
 from tests.evalsite.api.client import Api
 from tests.evalsite.cast import CampaignMaker, assignment_claim, judge, run_jobs, skip_twice
+from tests.evalsite.dialogues.steps import begin, choose, live_campaign_make, released
+from tests.evalsite.submissions.steps import sending, submit
 
 FILE = Path(__file__).resolve().parents[3] / "docs" / "openapi.yaml"
 DOCUMENT = yaml.load(FILE.read_text(), Loader=yaml.CSafeLoader)
 ACTING = "POST /api/v1/campaigns/{key}/acts/{act}"
-JSON, CSV = "application/json", "text/csv"
+JSON, CSV, FORM = "application/json", "text/csv", "multipart/form-data"
 State = Mapping[str, list[dict[str, Any]]]
 Json = dict[str, Any]
 SECRET = "sk-of-a-tenant-4711"
@@ -153,6 +164,12 @@ class Tenant:
     endpoint: Endpoint
     check: EndpointCheck  # a test in progress
     collection: Collection  # in progress
+    vote_file: uuid.UUID  # waits
+    chat: Campaign  # live; the holder may begin a conversation
+    talk: str  # a conversation of the holder with a released turn
+    quiet: str  # another one, whose only turn is judged
+    conversation_set: ConversationSet  # with a scorecard
+    submission: str  # waits for approval
     tokens: Mapping[str, str]
 
 
@@ -172,6 +189,7 @@ def tenant_make(make_campaign: CampaignMaker, owner: User, slug: str) -> Tenant:
     settings = EndpointSettings(adapter="openai", url="https://bot.example/v1", model="m")
     endpoint = endpoint_register(chatbot=newcomer.chatbot, label="live", settings=settings, secret=SECRET, by=owner)
     judgment = Judgment.objects.filter(annotator=judging).latest("pk")
+    chat, talk, quiet = _conversations(home, slug, holder)
     return Tenant(
         owner=owner,
         campaign=campaign,
@@ -186,11 +204,59 @@ def tenant_make(make_campaign: CampaignMaker, owner: User, slug: str) -> Tenant:
         endpoint=endpoint,
         check=endpoint_test(endpoint=endpoint, by=owner),
         collection=collection_start(endpoint=endpoint, prompt_set=campaign.prompt_set, by=owner),
+        vote_file=_vote_file(owner),
+        chat=chat,
+        talk=str(talk.public_id),
+        quiet=str(quiet.public_id),
+        conversation_set=_conversations_with_scorecard(home, slug),
+        submission=_submission_waiting(campaign, owner, slug),
         tokens={
             "judge": token_issue(annotator=holder),
             "person": api_token_issue(user=owner, name="all", scopes=ApiToken.Scope.values, days=1),
         },
     )
+
+
+def _vote_file(owner: User) -> uuid.UUID:
+    """Ask what is in an uploaded vote file."""
+    file = ContentFile(ROWS["send_votes"], name="votes.csv")
+    upload = vote_file_keep(file=file, by=owner)
+    return vote_file_read(upload=upload, options=VoteFileOptions(), by=owner).public_id
+
+
+def _conversations(home: Organisation, slug: str, holder: Annotator) -> tuple[Campaign, Conversation, Conversation]:
+    """A live campaign without a conversation, and two conversations in others: one to judge, one that may end."""
+    chats = [
+        live_campaign_make(organisation=home, slug=f"{slug}-chat-{n}", chatbots=2, minimum_turns=1) for n in range(3)
+    ]
+    for chat in chats:
+        annotator_enrol(campaign=chat, annotator=holder)
+    talk, quiet = begin(chats[1], holder), begin(chats[2], holder)
+    released(talk)
+    choose(released(quiet))
+    return chats[0], talk, quiet
+
+
+def _conversations_with_scorecard(home: Organisation, slug: str) -> ConversationSet:
+    found = conversation_set_open(organisation=home, name=slug)
+    content = {
+        "chatbots": ["Ada"],
+        "metrics": {"rating": {"Ada": {"value": 4.0, "lower": 3.0, "upper": None, "n": 2}}, "depth": {"Ada": None}},
+        "unified": {name: {"Ada": None} for name in STRATEGIES},
+        "correlations": [],
+        "warnings": [],
+        "cells": {},
+        "domains": {"Ada": {"music": 3}},
+        "over_time": {},
+    }
+    StoredScorecard.objects.create(conversation_set=found, conversations=2, content=content)
+    return found
+
+
+def _submission_waiting(campaign: Campaign, owner: User, slug: str) -> str:
+    """Let the campaign accept submissions, and submit a chatbot to it."""
+    submissions_accept(campaign=campaign, accepted=Accepted(admission="moderated", prompts_downloadable=True))
+    return str(submit(campaign, owner, sending(name=f"{slug} submitted")).public_id)
 
 
 def _qualification_passed(campaign: Campaign) -> int:
@@ -223,13 +289,20 @@ class Sent:
     def send(self) -> Any:
         where = self.operation.path.format(**self.path)
         query = f"?{urlencode(self.query)}" if self.query else ""
-        content = self.body if isinstance(self.body, bytes) else json.dumps(self.body or {}).encode()
-        data, kind = (content, self.kind) if self.operation.writes else (b"", "")
+        content, kind = self.body, self.kind
+        if isinstance(content, dict) and kind == FORM:
+            content, kind = encode_multipart(BOUNDARY, content), MULTIPART_CONTENT
+        elif not isinstance(content, bytes):
+            content = json.dumps(content or {}).encode()
+        data, kind = (content, kind) if self.operation.writes else (b"", "")
         api = Api(self.token)
-        return api.client.generic(self.operation.method, where + query, data, kind, headers=api.headers)
+        named = self.operation.described["operationId"] == "send_message"  # each message has a key
+        headers = {**api.headers, "Idempotency-Key": uuid.uuid4().hex} if named else api.headers
+        return api.client.generic(self.operation.method, where + query, data, kind, headers=headers)
 
 
 ANSWER = {"answers": [{"aspect": "overall", "choice": "A"}]}
+SUBMITTED = {"adapter": "openai", "url": "https://bot.example/v1", "model": "m"}
 BODIES: Mapping[str, Callable[[Tenant], Json]] = {
     "enrol": lambda there: {"campaign": there.campaign.slug, "kind": "simulated"},
     "answer": lambda _: dict(ANSWER),
@@ -255,15 +328,27 @@ BODIES: Mapping[str, Callable[[Tenant], Json]] = {
     "set_secret": lambda _: {"secret": "sk-another-secret"},
     "pause_endpoint": lambda _: {"reason": "too dear"},
     "collect_replies": lambda there: {"prompt_set": str(there.campaign.prompt_set.public_id)},
+    "start_conversation": lambda _: {"consents_to_review": True},
+    "send_message": lambda _: {"text": "Hello again!"},
+    "judge_turn": lambda _: {"answers": [{"aspect": "best", "choice": "A"}], "client_ms": 900},
+    "skip_turn": lambda _: {"reason": "broken"},
+    "report_reply": lambda _: {"candidate": "A", "reason": "other", "note": "It is odd."},
+    "end_conversation": lambda _: {"rating": 4, "feedback": "Fine."},
+    "submit": lambda _: {"name": "Newcomer", "endpoint": json.dumps(SUBMITTED), "secret": SECRET},
+    "set_submission_settings": lambda _: {"admission": "open", "takes": "file", "versions_per_week": 2},
+    "refuse_submission": lambda _: {"reason": "It copies another chatbot."},
+    "withdraw_submission": lambda _: {"reason": "It was a mistake."},
     "limits": lambda _: {"target_se": 0.2, "budget": 50, "deadline": "2090-05-04T20:00:00Z"},
 }
 ROWS: Mapping[str, bytes] = {
     "send_prompts": b"prompt_id,text\np0,Why?\n",
     "send_replies": b"prompt_id,reply\np0,Because.\n",
+    "send_votes": b"model_a,model_b,winner\nfinch,crane,tie\n",
 }
 QUERIES: Mapping[str, Callable[[Tenant], Json]] = {
     "send_prompts": lambda _: {"set": "Spring"},
     "send_replies": lambda there: {"set": there.campaign.prompt_set.name, "name": "Anna"},
+    "send_votes": lambda _: {"campaign": "Birds"},
 }
 # Each act, with what it needs; before it, what must have been done.
 WITH: Mapping[str, Callable[[Tenant], Json]] = {
@@ -291,6 +376,8 @@ WITH: Mapping[str, Callable[[Tenant], Json]] = {
 }
 BEFORE = {"resume": "pause", "readmit": "exclude", "resume_annotator": "pause_annotator"}
 OF_DRAFTS = {"launch", "pilot", "limits", "cap_calls"}
+OF_CHATS = {"start_conversation", "live_report"}
+OF_QUIET = {"send_message", "end_conversation"}  # of a conversation without an open turn
 
 
 def prompt_of(there: Tenant) -> Any:
@@ -311,7 +398,8 @@ def right(there: Tenant, operation: Operation) -> Sent:
     act = operation.act or ("note" if operation.label == ACTING else "")
     of_draft = {act, name} & OF_DRAFTS
     path = {
-        "key": (there.draft if of_draft else there.campaign).slug,
+        "key": (there.chat if name in OF_CHATS else there.draft if of_draft else there.campaign).slug,
+        "conversation": there.quiet if name in OF_QUIET else there.talk,
         "assignment": there.held,
         "number": 1,
         "organisation": there.campaign.organisation.slug,
@@ -319,6 +407,9 @@ def right(there: Tenant, operation: Operation) -> Sent:
         "endpoint": str(there.endpoint.public_id),
         "test": str(there.check.public_id),
         "collection": str(there.collection.public_id),
+        "vote_file": str(there.vote_file),
+        "conversation_set": str(there.conversation_set.public_id),
+        "submission": there.submission,
     }
     who = "judge" if "judge" in operation.described["tags"] else "person"
     body = WITH[act](there) if act else BODIES.get(name, _nothing)(there)
@@ -328,7 +419,7 @@ def right(there: Tenant, operation: Operation) -> Sent:
         token="" if name == "enrol" else there.tokens[who],
         query=QUERIES.get(name, _nothing)(there),
         body=ROWS.get(name, body),
-        kind=CSV if operation.of_rows else JSON,
+        kind=FORM if FORM in operation.kinds else CSV if operation.of_rows else JSON,
     )
 
 

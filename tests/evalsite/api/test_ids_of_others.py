@@ -39,6 +39,8 @@ THEIRS: Mapping[str, Callable[[Tenant], Any]] = {
     "chatbot": lambda them: [them.newcomer.chatbot.public_id],
     "chatbot_a": lambda them: [them.campaign.entrants.order_by("pk")[0].version.chatbot.name],
     "chatbot_b": lambda them: [them.campaign.entrants.order_by("pk")[1].version.chatbot.name],
+    "conversation": lambda them: [them.talk, them.quiet],
+    "conversation_set": lambda them: [them.conversation_set.public_id],
     "collection": lambda them: [them.collection.public_id],
     "endpoint": lambda them: [them.endpoint.public_id],
     "entrant": lambda them: [entrant_of(them)],
@@ -47,9 +49,11 @@ THEIRS: Mapping[str, Callable[[Tenant], Any]] = {
     "organisation": lambda them: [them.campaign.organisation.slug],
     "prompt": lambda them: [prompt_of(them)],
     "prompt_set": lambda them: [them.campaign.prompt_set.public_id],
+    "submission": lambda them: [them.submission],
     "set": lambda them: [them.campaign.prompt_set.name],
     "supersedes": lambda them: [them.judgment],
     "test": lambda them: [them.check.public_id],
+    "vote_file": lambda them: [them.vote_file],
     "version": lambda them: [them.newcomer.public_id],
 }
 # Of which list a cursor is, by operation.
@@ -57,12 +61,14 @@ CURSORS: Mapping[str, Callable[[Tenant], Any]] = {
     "boards": lambda them: [them.campaign.default_board.public_id],
     "campaigns": lambda them: [them.campaign.public_id],
     "chatbots": lambda them: [entrant_of(them)],
+    "conversation_sets": lambda them: [them.conversation_set.public_id],
     "endpoint_calls": lambda them: [them.collection.public_id],
     "endpoints": lambda them: [them.endpoint.public_id],
     "gold": lambda them: [them.gold],
     "judgments": lambda them: [them.judgment],
     "prompts": lambda them: [prompt_of(them)],
     "skips": lambda them: [Skip.objects.get(assignment__campaign=them.campaign).assignment.public_id],
+    "submissions": lambda them: [them.submission],
     "snapshots": lambda them: [them.campaign.default_board.snapshots.order_by("pk")[0].public_id],
 }
 OF_CHATBOTS = [{"id": "g2", "right": ["A"], "prompt_id": "p1", "chatbot_a": "trial bot 0", "chatbot_b": "trial bot 1"}]

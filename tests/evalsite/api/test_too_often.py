@@ -9,7 +9,7 @@ from tests.evalsite.api.operations import OPERATIONS, Tenant, everything, right
 KNOCKS = {"ENROLMENTS_PER_HOUR": 0, "ANSWERS_PER_MINUTE": 0, "READS_PER_MINUTE": 0}
 COSTLY = {
     "FILES_PER_HOUR": {"judgments_csv", "judgments_jsonl", "known_ties", "skips_csv", "skips_jsonl"},
-    "UPLOADS_PER_HOUR": {"send_prompts", "send_replies", "add_gold"},
+    "UPLOADS_PER_HOUR": {"send_prompts", "send_replies", "send_votes", "add_gold", "submit"},
 }
 
 

@@ -1,0 +1,166 @@
+"""Submissions, their reports and results, and what a campaign accepts."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_serializer
+from rest_framework import serializers as s
+
+from evalsite.api.responses.base import ResponseSerializer, StoredSerializer, cursor
+from evalsite.chatbots.files import ReplyReport
+from evalsite.submissions.checks import report_kept
+from evalsite.submissions.events import next_step
+from evalsite.submissions.models import Submission, SubmissionEvent
+from evalsite.submissions.results import results_of
+
+STATES = "received, checked, refused, waiting, joined, placed or withdrawn"
+
+
+class SubmittedRowSerializer(StoredSerializer):
+    """A row of a submitted file that is refused."""
+
+    line = s.IntegerField(help_text="first line of the row in the file, from 1")
+    prompt_id = s.CharField(allow_blank=True)
+    fate = s.ChoiceField(choices=["refused"])
+    problem = s.CharField(help_text="why")
+
+
+class SubmissionReportSerializer(StoredSerializer):
+    """The report on the replies of a submission. An endpoint's has counts alone, once its replies are in."""
+
+    prompts = s.IntegerField(required=False, help_text="of the campaign")
+    add = s.IntegerField(required=False, help_text="replies that are taken")
+    refused = s.IntegerField(required=False, help_text="rows that are refused")
+    without_reply = s.IntegerField(required=False, help_text="prompts without a reply")
+    rows = SubmittedRowSerializer(many=True, required=False, help_text="the refused ones, up to 1,000")
+    missing = s.ListField(child=s.CharField(), required=False, help_text="prompts without a reply, up to 1,000")
+    passed_over = s.ListField(child=s.CharField(), required=False, help_text="columns that were ignored")
+
+
+class SubmissionEventSerializer(ResponseSerializer):
+    """A change of a submission's state."""
+
+    state = s.CharField(help_text=STATES)
+    at = s.DateTimeField()
+    reason = s.CharField(source="reason_text", allow_blank=True)
+
+
+class CardSerializer(ResponseSerializer):
+    """What its submitter says about a chatbot."""
+
+    link = s.CharField(allow_blank=True)
+    licence = s.CharField(allow_blank=True)
+    base_model = s.CharField(allow_blank=True)
+    description = s.CharField(allow_blank=True)
+
+
+class SubmissionSerializer(ResponseSerializer):
+    """A submission, with every change of its state."""
+
+    id = s.UUIDField(source="public_id", allow_null=True, help_text="null: it was only checked")
+    campaign = s.CharField(source="campaign.slug")
+    organisation = s.CharField(source="organisation.slug")
+    name = s.CharField()
+    version = s.CharField(help_text="its label")
+    kind = s.CharField(help_text="file or endpoint")
+    state = s.CharField(help_text=f"{STATES}; of a check: the state that it would have")
+    reason = s.CharField(allow_blank=True, help_text="of the state")
+    next_step = s.CharField()
+    card = CardSerializer()
+    report = SubmissionReportSerializer()
+    events = SubmissionEventSerializer(many=True)
+    rank = s.IntegerField(allow_null=True)
+    ability = s.FloatField(allow_null=True)
+    lower = s.FloatField(allow_null=True)
+    upper = s.FloatField(allow_null=True)
+    judgments = s.IntegerField(help_text="that are ranked")
+    judgments_to_go = s.IntegerField(help_text="until it has its place")
+    created_at = s.DateTimeField(allow_null=True)
+
+    @classmethod
+    def of(cls, submission: Submission) -> dict[str, Any]:
+        """Return the body of an answer about one submission."""
+        return cls.render(_shown(submission, list(submission.events.all())))
+
+    @classmethod
+    def checked(cls, submission: Submission, report: ReplyReport | None) -> dict[str, Any]:
+        """Return the body of an answer about a submission that was only checked."""
+        submission.report = report_kept(report) if report else {}
+        return {**cls.render(_shown(submission, [])), "id": None, "created_at": None}
+
+
+def _shown(submission: Submission, events: Sequence[SubmissionEvent]) -> dict[str, Any]:
+    results = results_of(submission)
+    row: Any = results.row or {}
+    places = {name: row.get(name) for name in ("rank", "ability", "lower", "upper")}
+    return {
+        **{name: getattr(submission, name) for name in ("public_id", "campaign", "organisation", "name", "kind")},
+        **{name: getattr(submission, name) for name in ("state", "card", "report", "created_at")},
+        **places,
+        "version": submission.label,
+        "reason_text": "",
+        "reason": events[-1].reason_text if events else "",
+        "next_step": next_step(submission),
+        "events": events,
+        "judgments": results.judgments,
+        "judgments_to_go": results.to_go,
+    }
+
+
+@extend_schema_serializer(component_name="Submissions")
+class SubmissionPageSerializer(ResponseSerializer):
+    """One page of the list of submissions."""
+
+    results = SubmissionSerializer(many=True)
+    next = cursor()
+
+    def get_results(self, page: Any) -> list[dict[str, Any]]:
+        return [_shown(one, list(one.events.all())) for one in page.results]
+
+
+class OpponentResultSerializer(ResponseSerializer):
+    """Votes against one other version on a prompt."""
+
+    name = s.CharField()
+    version = s.CharField(source="label")
+    won = s.IntegerField()
+    tied = s.IntegerField()
+    lost = s.IntegerField()
+    reply = s.CharField(allow_blank=True, help_text="blank unless the campaign releases replies and collects no more")
+
+
+class PromptResultSerializer(ResponseSerializer):
+    """Votes about a submitted chatbot on one prompt."""
+
+    prompt_id = s.CharField(source="key")
+    prompt = s.CharField(allow_blank=True)
+    reply = s.CharField(allow_blank=True, help_text="its own")
+    won = s.IntegerField()
+    tied = s.IntegerField()
+    lost = s.IntegerField()
+    opponents = OpponentResultSerializer(many=True)
+
+
+class PromptResultsSerializer(ResponseSerializer):
+    """Where a submitted chatbot wins and loses. Only its organisation and the campaign's moderators see it."""
+
+    results = PromptResultSerializer(many=True, help_text="the lost ones first")
+
+
+class SubmissionSettingsSerializer(ResponseSerializer):
+    """What a campaign accepts, and whether it does now."""
+
+    admission = s.CharField(help_text="closed, moderated or open")
+    takes = s.CharField(help_text="file, endpoint or both")
+    organisations = s.ListField(child=s.CharField(), help_text="slugs; empty: every organisation")
+    versions_per_week = s.IntegerField(allow_null=True)
+    deadline = s.DateTimeField(allow_null=True)
+    licence_note = s.CharField(allow_blank=True)
+    terms = s.CharField(allow_blank=True)
+    prompts_downloadable = s.BooleanField()
+    standing = s.BooleanField(help_text="after a stop it waits for new chatbots")
+    newcomer_budget = s.IntegerField(allow_null=True, help_text="judgments for each newcomer")
+    accepts_now = s.BooleanField()
+    closed_reason = s.CharField(allow_blank=True, help_text="why it accepts nothing now")
+    most_megabytes = s.IntegerField(help_text="of a file, decompressed")
+    most_rows = s.IntegerField(help_text="of a file")
