@@ -1,6 +1,17 @@
 """The pages of the console, by their addresses: one list for whoever walks through all of them."""
 
-OWN = ("", "new/", "chatbots/", "chatbots/new/", "prompt-sets/", "notices/", "health/")  # of /console/
+OWN = (  # of /console/
+    "",
+    "new/",
+    "chatbots/",
+    "chatbots/new/",
+    "prompt-sets/",
+    "conversations/",
+    "conversations/import/",
+    "votes/",
+    "notices/",
+    "health/",
+)
 CAMPAIGN = (  # of /console/<campaign>/, for everybody who sees the campaign
     "",
     "pairs/",
@@ -16,6 +27,14 @@ CAMPAIGN = (  # of /console/<campaign>/, for everybody who sees the campaign
     "check/",
     "invitations/",
     "arrivals/",
+    "submissions/",
+    "submissions/settings/",
+)
+LIVE = (  # of /console/<campaign>/, where conversations are judged
+    "conversations/",
+    "reports/",
+    "analysis-plan/",
+    "live-report/",
 )
 ACTS = (
     "act/stop/",
@@ -24,4 +43,13 @@ ACTS = (
     "act/show/",
     "act/share/",
 )  # that ask before they act, of /console/<campaign>/
-STEPS = ("goal", "prompts", "chatbots", "annotators", "quality", "stopping", "review")  # of /console/<campaign>/setup/
+STEPS = (
+    "goal",
+    "prompts",
+    "chatbots",
+    "annotators",
+    "quality",
+    "stopping",
+    "submissions",
+    "review",
+)  # of /console/<campaign>/setup/

@@ -14,7 +14,7 @@ from evalsite.campaigns.endpoint_access import endpoint_for, may_use_endpoints, 
 from evalsite.campaigns.library import prompt_sets_owned
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.permissions import Act, allows, role_of
-from evalsite.campaigns.selectors import as_uuid
+from evalsite.campaigns.selectors import as_uuid, entrants_active
 from evalsite.chatbots.models import Version
 from evalsite.chatbots.selectors import replies_counted
 from evalsite.console.endpoint_forms import ADAPTER_WORDS, SecretForm
@@ -192,6 +192,19 @@ def live_versions_context(campaign: Campaign, user: User) -> dict[str, Any]:
         "campaign_cost": campaign_cost_text(campaign) if may else "",
         "may_cap": allows(role_of(user, campaign), Act.CAP_CALLS),
     }
+
+
+def live_chatbots_context(desk: CampaignContext) -> dict[str, Any]:
+    """Return the live chatbots of a live draft: those that take part, and the others of its organisation."""
+    campaign = desk.campaign
+    taking = list(entrants_active(campaign).select_related("version__chatbot", "version__endpoint"))
+    here = {one.version_id for one in taking}
+    may = may_use_endpoints(campaign.organisation, desk.user)
+    found = Endpoint.objects.filter(version__chatbot__organisation=campaign.organisation_id).exclude(version__in=here)
+    others = found.select_related("version__chatbot").order_by("-pk")[:MOST_LIVE] if may else []
+    wanted = campaign.live.chatbots_per_conversation
+    lacking = max(0, max(2, wanted) - len(taking))
+    return {"taking": taking, "others": others, "wanted": wanted, "lacks": lacking}
 
 
 def replies_collect(campaign: Campaign, endpoint_id: str, by: User) -> None:

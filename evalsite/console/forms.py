@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from evalsite.campaigns.models import Aspect, Campaign, Onboarding
 from evalsite.campaigns.services import Design, NewAspect
+from evalsite.core.encodings import ENCODINGS
 from evalsite.core.row_files import LONGEST_CELL
 
 LONGEST_QUESTION = 300
@@ -96,6 +97,17 @@ class ShownForm(forms.Form):
             "The page of each chatbot shows a few prompts with what it replied. Only where prompts may be read."
         ),
         required=False,
+    )
+    releases_data = forms.BooleanField(
+        label=_("They may download the judgments"),
+        help_text=_(
+            "CSV, JSON Lines and Parquet with the names of chatbots and prompts, verdicts, times, and a pseudonym of "
+            "each annotator that is used for this campaign alone. Comments are not in it."
+        ),
+        required=False,
+    )
+    licence = forms.CharField(
+        label=_("Licence of the data"), help_text=_("Such as CC-BY-4.0. Optional."), required=False, max_length=100
     )
 
 
@@ -334,6 +346,37 @@ class CallCapForm(forms.Form):
     )
 
 
+ENCODING_CHOICES = [
+    ("", _("UTF-8 (usual)")),
+    ("cp1252", _("Windows, Western (cp1252)")),
+    ("utf-16", _("UTF-16 (“Unicode text” of Excel)")),
+    *((name, name) for name in ENCODINGS if name not in {"utf-8", "cp1252", "utf-16"}),
+]
+
+
+def encoding_field() -> forms.ChoiceField:
+    """Return the choice of a file's encoding. None is guessed."""
+    return forms.ChoiceField(
+        label=_("Encoding"),
+        help_text=_("Choose another one only if the file is not in UTF-8."),
+        choices=ENCODING_CHOICES,
+        required=False,
+    )
+
+
+class VoteFileForm(forms.Form):
+    """A vote file and its encoding."""
+
+    file = forms.FileField(
+        label=_("A file of votes"),
+        help_text=_(
+            "CSV, TSV, JSON, JSONL, Parquet or Excel, plain, zipped or gzipped, up to 20 MB. The usual arenas and "
+            "annotation tools are recognised."
+        ),
+    )
+    encoding = encoding_field()
+
+
 class PromptsForm(forms.Form):
     """A file or pasted text."""
 
@@ -342,6 +385,7 @@ class PromptsForm(forms.Form):
         help_text=_("CSV or JSONL with prompt_id, text or turns, category; or a text file, a prompt a line."),
         required=False,
     )
+    encoding = encoding_field()
     pasted = forms.CharField(
         label=_("Or paste prompts"),
         help_text=_("One a line."),

@@ -9,13 +9,15 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from evalsite.accounts.models import User
-from evalsite.boards.selectors import campaigns_progress
-from evalsite.campaigns.limits import limits_of
+from evalsite.boards.models import Decision
+from evalsite.boards.selectors import BoardState, campaigns_progress
+from evalsite.campaigns.limits import budget_of, limits_now
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import pilot_waits
 from evalsite.console.formatting import duration
 from evalsite.console.pilot import pilot_context
 from evalsite.console.stopping_rules import limit_lines
+from evalsite.judgments.selectors import judgments_spent
 from evalsite.operations.campaign_status import CampaignStatus, StatusAlarm, campaign_status_get
 from evalsite.presentation.board_head import headline, status
 from evalsite.presentation.formatting import fixed, whole
@@ -32,7 +34,7 @@ def home_context(user: User, start: int) -> dict[str, Any]:
             "name": row.campaign.name,
             "organisation": row.campaign.organisation.name,
             "state": row.campaign.state,
-            "state_text": row.campaign.get_state_display(),
+            "state_text": row.campaign.state_label,
             "url": reverse("console_campaign", args=[row.campaign.public_id]),
             "percent": percent(row.progress),
             "judgments": row.judgments,
@@ -70,10 +72,16 @@ def overview_context(campaign: Campaign) -> dict[str, Any]:
         "headline": headline(rows, more_to_come=campaign.collecting) if rows else "",
         "facts": _facts(campaign, outlook),
         "alarms": [alarm_text(alarm) for alarm in outlook.alarms],
-        "decision": board_state.decision if board_state else None,
+        "decision": _decision(campaign, board_state) if board_state else None,
         "pilot": pilot_context(campaign),
-        "limits": limit_lines(limits_of(campaign.stopping), board_state.evidence if board_state else {}),
+        "limits": limit_lines(limits_now(campaign), board_state.evidence if board_state else {}),
     }
+
+
+def _decision(campaign: Campaign, board_state: BoardState) -> Decision | None:
+    """Return the last decision; None where the campaign has opened again since it."""
+    decision = board_state.decision
+    return None if decision is not None and decision.stop and campaign.collecting else decision
 
 
 def _answer(campaign: Campaign, outlook: CampaignStatus) -> str:
@@ -85,6 +93,8 @@ def _answer(campaign: Campaign, outlook: CampaignStatus) -> str:
         ) % {"n": len(outlook.alarms)}
     if pilot_waits(campaign):
         return _("Its pilot is over: look at what it taught, then launch it, or change its set-up.")
+    if campaign.waits_for_chatbots:
+        return _("It waits for new chatbots: %(reason)s.") % {"reason": campaign.stop_reason_text}
     answers: Mapping[str, str] = {
         Campaign.State.DRAFT: _("It is a draft: nobody is asked yet."),
         Campaign.State.PAUSED: _("It is paused: nothing new is issued."),
@@ -109,10 +119,9 @@ def _running_text(outlook: CampaignStatus) -> str:
 
 def _facts(campaign: Campaign, outlook: CampaignStatus) -> list[tuple[str, str]]:
     judged = outlook.board_state.tally if outlook.board_state else None
-    budget = campaign.stopping.budget
-    of = f" / {whole(budget)}" if budget else ""
     facts = [
-        (_("Judgments"), f"{whole(judged.judgments if judged else 0)}{of}"),
+        (_("Judgments"), whole(judged.judgments if judged else 0)),
+        *_budget(campaign),
         (_("Annotators"), whole(judged.annotators if judged else 0)),
         (_("Pace"), _("%(n)s a day") % {"n": fixed(outlook.per_day, 0)} if outlook.per_day else "–"),
         (_("To the target"), whole(outlook.to_go) if outlook.to_go is not None else "–"),
@@ -122,6 +131,19 @@ def _facts(campaign: Campaign, outlook: CampaignStatus) -> list[tuple[str, str]]
     if outlook.money is not None:
         facts.append((_("Still to be spent"), f"{fixed(outlook.money)} {campaign.currency}"))
     return facts
+
+
+def _budget(campaign: Campaign) -> list[tuple[str, str]]:
+    """Return the judgments that the budget has paid since the campaign opened."""
+    budget = budget_of(campaign)
+    if budget is None:
+        return []
+    spent = judgments_spent(campaign)
+    words = _("%(spent)s of %(budget)s spent") % {"spent": whole(min(spent, budget)), "budget": whole(budget)}
+    if spent > budget:
+        words += _(", and %(more)s that were under way") % {"more": whole(spent - budget)}
+    label = _("Budget since it opened again") if campaign.opened_again else _("Budget")
+    return [(label, words)]
 
 
 def money(amounts: Mapping[str, Decimal]) -> str:

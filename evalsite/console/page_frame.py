@@ -11,9 +11,9 @@ from django.utils.translation import gettext as _
 from evalsite.accounts.models import User
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.permissions import ROLE_WORDS, Act, Role, allows, campaign_for
+from evalsite.campaigns.selectors import stopped_by_hand
 from evalsite.campaigns.services import pilot_waits
 from evalsite.judgments.skips import has_skips
-from evalsite.operations.extension import stopped_by_hand
 from evalsite.operations.notices import notice_text, notices_for
 
 
@@ -69,23 +69,41 @@ def frame(desk: CampaignContext, here: str) -> Mapping[str, Any]:
         "acts": acts_offered(desk),
         "notices": [(notice_text(one), one.raised_at) for one in notices_for(desk.user, campaign)],
         "board_url": reverse("board", args=[campaign.slug]) if campaign.state != Campaign.State.DRAFT else None,
-        "state_text": campaign.get_state_display(),
+        "state_text": campaign.state_label,
     }
 
 
 def _pages(desk: CampaignContext) -> list[tuple[str, str]]:
     campaign = desk.campaign
     overview = ("console_campaign", _("Overview"))
+    if campaign.is_live:
+        return _live_pages(desk, overview)
     content = [("console_prompts", _("Prompts")), ("console_chatbots", _("Chatbots"))]
     gold = [("console_gold", _("Gold"))] if desk.may(Act.GOLD) else []
     log = ("console_log", _("Log"))
+    submitted = [("console_submissions", _("Submissions"))] if desk.may(Act.MODERATE) else []
     if campaign.state == Campaign.State.DRAFT:  # No judgments yet.
         return [("console_setup", _("Set-up")), overview, *content, *gold, log]
     setup = [("console_setup", _("Set-up"))] if pilot_waits(campaign) else []
     money = [("console_payments", _("Payments"))] if desk.may(Act.PAY) else []
     judged = [("console_annotators", _("Annotators")), *gold, ("console_judgments", _("Judgments"))]
     pairs, fits = ("console_pairs", _("Pairs")), ("console_fits", _("Fits"))
-    return [overview, *setup, pairs, *content, *judged, fits, *money, log]
+    return [overview, *setup, pairs, *content, *submitted, *judged, fits, *money, log]
+
+
+def _live_pages(desk: CampaignContext, overview: tuple[str, str]) -> list[tuple[str, str]]:
+    """Return the pages of a live campaign: it has conversations and reports in place of prompts and pairs."""
+    chatbots, log = ("console_chatbots", _("Chatbots")), ("console_log", _("Log"))
+    talks = ("console_conversations", _("Conversations"))
+    if desk.campaign.state == Campaign.State.DRAFT:
+        plan = ("console_analysis_plan", _("Analysis plan"))
+        return [("console_setup", _("Set-up")), plan, overview, talks, chatbots, log]
+    setup = [("console_setup", _("Set-up"))] if pilot_waits(desk.campaign) else []
+    money = [("console_payments", _("Payments"))] if desk.may(Act.PAY) else []
+    judged = [("console_annotators", _("Annotators")), ("console_judgments", _("Judgments"))]
+    reports, fits = ("console_reports", _("Reports")), ("console_fits", _("Fits"))
+    statistics = ("console_live_report", _("Live report"))
+    return [overview, *setup, talks, statistics, chatbots, reports, *judged, fits, *money, log]
 
 
 OFFERED: Mapping[str, tuple[Act, ...]] = {

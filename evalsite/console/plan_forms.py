@@ -265,6 +265,18 @@ class StoppingForm(forms.Form):
         required=False,
         widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
     )
+    standing = forms.BooleanField(
+        label=_("The board stands: after a stop it waits for new chatbots"),
+        help_text=_("A chatbot that joins opens it again."),
+        required=False,
+    )
+    newcomer_budget = forms.IntegerField(
+        label=_("Judgments for each new chatbot"),
+        help_text=_("Of a board that stands. They place the newcomer among the others. Empty: the whole budget again."),
+        required=False,
+        min_value=1,
+        max_value=2_000_000_000,
+    )
     target = forms.ChoiceField(
         label=_("What is worth learning"),
         help_text=_("Comparisons are chosen for this. The campaign ends by its aim and its limits all the same."),

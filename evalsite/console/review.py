@@ -7,6 +7,7 @@ from django.utils.translation import ngettext
 
 from evalsite.campaigns.drafts import PLAN_FIELDS
 from evalsite.campaigns.limits import limits_of
+from evalsite.campaigns.live import live_launch_check
 from evalsite.campaigns.models import Campaign, Onboarding, PlanSpec
 from evalsite.campaigns.onboarding import qualification_of
 from evalsite.campaigns.plans import PlanOptions
@@ -19,12 +20,13 @@ from evalsite.campaigns.selectors import (
     onboarding_of,
     qualification_misfits,
 )
-from evalsite.campaigns.services import pilot_waits, plan_check, plan_options
+from evalsite.campaigns.services import plan_check, plan_options
 from evalsite.console.formatting import left_out_text, unchecked_text
+from evalsite.console.live import settings_facts
 from evalsite.console.plan_forms import LEARNT, SCREENINGS
-from evalsite.console.setup import AFTER_PILOT, STEPS
+from evalsite.console.setup import steps_of
 from evalsite.console.stopping_rules import limit_lines
-from evalsite.core.errors import InvalidInput
+from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.judgments.arrivals import arrivals_are_checked
 from evalsite.judgments.conflict_of_interest import members_are_left_out
 from evalsite.presentation.formatting import fixed, plain, whole
@@ -95,6 +97,41 @@ def _screens_blindly(campaign: Campaign, plan: PlanOptions) -> bool:
 
 def review_context(campaign: Campaign) -> dict[str, Any]:
     """Return the summary, and what is missing."""
+    return _live_review(campaign) if campaign.is_live else _static_review(campaign)
+
+
+def _live_review(campaign: Campaign) -> dict[str, Any]:
+    """Return the summary of a live campaign: its conversations in place of prompts and quality."""
+    limits, plan, missing = limits_of(campaign.stopping), plan_options(campaign), []
+    try:
+        live_launch_check(campaign)
+    except Conflict as error:
+        missing.append(("chatbots", f"{error.message} {error.hint}"))
+    if not limits.ends:
+        missing.append(("stopping", _("Nothing stops it.")))
+    missing += _plan_missing(campaign)
+    notes = [left_out_text()] if members_are_left_out(campaign) else []
+    if onboarding_of(campaign).platform != Onboarding.Platform.NONE and not arrivals_are_checked(campaign):
+        notes.append(unchecked_text())
+    if not campaign.live.data_notice:
+        notes.append(_("Annotators are not told where their words go. Say it in the step Conversation."))
+    facts = [
+        ("goal", _("Question"), aspect_primary(campaign).question),
+        *(("conversation", name, value) for name, value in settings_facts(campaign)),
+        ("chatbots", _("Chatbots"), whole(entrants_active(campaign).count())),
+        ("annotators", _("Judged by"), campaign.get_admission_display()),
+        *((step, name, value) for step, name, value in _received(campaign) if step == "annotators"),
+        ("annotators", _("Board seen by"), campaign.get_visibility_display()),
+        ("annotators", _("Pay"), f"{_price(campaign)} {campaign.live.get_pay_per_display()}"),
+        ("stopping", _("Worth learning"), _learnt(campaign, plan)),
+        *(("stopping", line.name, line.text) for line in limit_lines(limits)[:-1]),
+    ]
+    changed = steps_of(campaign)
+    shown = [(step if step in changed else "", name, value) for step, name, value in facts]
+    return {"missing": missing, "notes": notes, "facts": shown, "ready": not missing}
+
+
+def _static_review(campaign: Campaign) -> dict[str, Any]:
     entrants, plan = entrants_active(campaign).count(), plan_options(campaign)
     prompts = campaign.prompt_set.prompts.filter(corrected_by__isnull=True).count()
     taking = entrants_with_replies(campaign)[0]
@@ -128,7 +165,7 @@ def review_context(campaign: Campaign) -> dict[str, Any]:
         notes.append(
             _("No comparison is judged by two annotators, and no share of gold is to be passed: nobody is screened.")
         )
-    changed = AFTER_PILOT if pilot_waits(campaign) else STEPS
+    changed = steps_of(campaign)
     facts = [
         ("goal", _("Question"), aspect_primary(campaign).question),
         *[("goal", _("Also asked"), one.question) for one in campaign.rubric.aspects.exclude(position=0)],

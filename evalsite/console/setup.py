@@ -19,6 +19,7 @@ from evalsite.accounts.models import User
 from evalsite.campaigns.drafts import PLAN_FIELDS, draft_change, draft_prompt_set, draft_questions_set, plan_changed
 from evalsite.campaigns.file_uploads import prompts_unused_check
 from evalsite.campaigns.limits import LIMITS, Limits
+from evalsite.campaigns.live import live_settings_set
 from evalsite.campaigns.models import Aspect, Campaign, Onboarding
 from evalsite.campaigns.onboarding import onboarding_set, qualification_of
 from evalsite.campaigns.permissions import Act
@@ -37,11 +38,21 @@ from evalsite.campaigns.storage_quota import files_read
 from evalsite.chatbots.files import ReplyReport, chatbot_import, replies_preview
 from evalsite.chatbots.makers import maker_named
 from evalsite.console.formatting import duration, ranged
-from evalsite.console.forms import AnnotatorsForm, GoalForm, others_text
+from evalsite.console.forms import ENCODING_CHOICES, AnnotatorsForm, GoalForm, others_text
+from evalsite.console.live_forms import (
+    SETTINGS,
+    ConversationForm,
+    LiveAnnotatorsForm,
+    LiveGoalForm,
+    settings_initial,
+    settings_values,
+)
 from evalsite.console.page_frame import CampaignContext, Link
 from evalsite.console.pending_uploads import file_keep
-from evalsite.console.plan_forms import QualityForm, StoppingForm
+from evalsite.console.plan_forms import QualityForm, StoppingForm, options_of
+from evalsite.console.submissions import SubmissionsForm, accepted_from, accepted_initial
 from evalsite.core.db import write_transaction
+from evalsite.core.encodings import recoded
 from evalsite.core.errors import InvalidInput, NotFound, TouchstoneError
 from evalsite.core.models import Inquiry, Upload
 from evalsite.core.reasons import reason_text
@@ -51,13 +62,23 @@ from evalsite.exchange.draft_forecasts import DraftDesign, draft_design
 from evalsite.judgments.arrivals import arrival_secret
 from evalsite.presentation.formatting import fixed
 from evalsite.prompts.files import PromptReport, prompts_import, prompts_preview
+from evalsite.submissions.services import submissions_accept
 
-AFTER_PILOT = ("annotators", "quality", "stopping", "review")
-STEPS = ("goal", "prompts", "chatbots", "annotators", "quality", "stopping", "review")
+AFTER_PILOT = ("annotators", "quality", "stopping", "submissions", "review")
+STEPS = ("goal", "prompts", "chatbots", "annotators", "quality", "stopping", "submissions", "review")
+LIVE_AFTER_PILOT = ("annotators", "stopping", "review")
+LIVE_STEPS = ("goal", "conversation", "chatbots", "annotators", "stopping", "review")
 FORMS: Mapping[str, type[Form]] = {
     "goal": GoalForm,
     "annotators": AnnotatorsForm,
     "quality": QualityForm,
+    "stopping": StoppingForm,
+    "submissions": SubmissionsForm,
+}
+LIVE_FORMS: Mapping[str, type[Form]] = {
+    "goal": LiveGoalForm,
+    "conversation": ConversationForm,
+    "annotators": LiveAnnotatorsForm,
     "stopping": StoppingForm,
 }
 RECEPTION = (
@@ -72,26 +93,41 @@ MISSING_SHOWN = 20
 def step_labels() -> dict[str, str]:
     return {
         "goal": _("Goal"),
+        "conversation": _("Conversation"),
         "prompts": _("Prompts"),
         "chatbots": _("Chatbots"),
         "annotators": _("Annotators"),
         "quality": _("Quality"),
         "stopping": _("Stopping"),
+        "submissions": _("Submissions"),
         "review": _("Review"),
     }
+
+
+def forms_of(campaign: Campaign) -> Mapping[str, type[Form]]:
+    """Return the forms of the steps that have one."""
+    return LIVE_FORMS if campaign.is_live else FORMS
+
+
+def steps_of(campaign: Campaign) -> tuple[str, ...]:
+    """Return the steps in which the campaign can still be changed."""
+    if pilot_waits(campaign):
+        return LIVE_AFTER_PILOT if campaign.is_live else AFTER_PILOT
+    return LIVE_STEPS if campaign.is_live else STEPS
 
 
 def steps_context(desk: CampaignContext, step: str) -> dict[str, Any]:
     """Return the list of steps and the next address."""
     labels = step_labels()
-    steps = AFTER_PILOT if pilot_waits(desk.campaign) else STEPS
+    steps = steps_of(desk.campaign)
     at = steps.index(step)
     following = steps[at + 1] if at + 1 < len(steps) else None
     return {
         "step": step,
         "step_label": labels[step],
         "steps": [Link(labels[name], desk.url("console_step", name), name == step) for name in steps],
-        "piloted": steps == AFTER_PILOT,
+        "piloted": steps in {AFTER_PILOT, LIVE_AFTER_PILOT},
+        "forecasts": step == "stopping" and not desk.campaign.is_live,
         "next_url": desk.url("console_step", following) if following else None,
         "next_label": labels[following] if following else "",
     }
@@ -105,10 +141,17 @@ def initial(campaign: Campaign, step: str) -> dict[str, Any]:
     if step == "goal":
         aspect: Aspect = aspect_primary(campaign)
         own = {"name": campaign.name, "description": campaign.description, "question": aspect.question}
+        if campaign.is_live:
+            return own
         others = others_text(campaign.rubric.aspects.exclude(position=0))
         return {**own, "allow_tie": aspect.allow_tie, "allow_both_bad": aspect.allow_both_bad, "others": others}
+    if step == "submissions":
+        return accepted_initial(campaign)
+    if step == "conversation":
+        return settings_initial(campaign.live)
     received = onboarding_of(campaign)
-    rows = {name: received if name in RECEPTION else _row_of(campaign, name) for name in FORMS[step].base_fields}
+    fields = forms_of(campaign)[step].base_fields
+    rows = {name: received if name in RECEPTION else _row_of(campaign, name) for name in fields}
     values = {name: getattr(row, name) for name, row in rows.items()}
     found = {name: value for name, value in values.items() if value is not None}
     if "pay_rate" in found:
@@ -123,7 +166,7 @@ def _row_of(campaign: Campaign, name: str) -> Any:
 
 def form_of(campaign: Campaign, step: str, sent: QueryDict | None = None) -> Form:
     """Return the step's form with the campaign's values or the submitted ones."""
-    form = FORMS[step](sent, initial=initial(campaign, step))
+    form = forms_of(campaign)[step](sent, initial=initial(campaign, step))
     if isinstance(form, StoppingForm):
         form.choose_from(entrants_active(campaign))
     if isinstance(form, GoalForm):
@@ -138,6 +181,11 @@ def step_extras(desk: CampaignContext, step: str) -> dict[str, Any]:
     if step == "annotators":
         return {"may_invite": desk.may(Act.INVITE), "arrive_url": arrive_url(desk.campaign)}
     return {}
+
+
+def settings_options(form: Form) -> list[Any]:
+    """Return what annotators can select, each with its meaning."""
+    return list(options_of(form, "setting", SETTINGS, {}))
 
 
 def arrive_url(campaign: Campaign) -> str:
@@ -167,7 +215,13 @@ def changed_design(campaign: Campaign, cleaned: Mapping[str, Any]) -> DraftDesig
 def save(desk: CampaignContext, step: str, cleaned: Mapping[str, Any], by: Any) -> None:
     """Save a step with a form."""
     changes, received = dict(cleaned), {}
+    if step == "submissions":
+        submissions_accept(campaign=desk.campaign, accepted=accepted_from(cleaned), by=by)
+        return
     with write_transaction():
+        if step == "conversation":
+            live_settings_set(campaign=desk.campaign, values=settings_values(changes), by=by)
+            return
         if step == "goal":
             draft_questions_set(campaign=desk.campaign, aspect=new_aspect(changes), others=_others(changes), by=by)
             changes = {"name": cleaned["name"], "description": cleaned["description"]}
@@ -180,20 +234,23 @@ def save(desk: CampaignContext, step: str, cleaned: Mapping[str, Any], by: Any) 
 
 def _others(cleaned: Mapping[str, Any]) -> list[NewAspect] | None:
     """Return the further questions, with the verdicts of the first question."""
-    if cleaned["others"] is None:
+    if cleaned.get("others") is None:
         return None
     allowed = {name: cleaned[name] for name in ("allow_tie", "allow_both_bad")}
     return [replace(one, **allowed) for one in cleaned["others"]]
 
 
 def new_aspect(cleaned: Mapping[str, Any]) -> NewAspect:
-    return NewAspect("overall", cleaned["question"], cleaned["allow_tie"], cleaned["allow_both_bad"])
+    allowed = (cleaned.get("allow_tie", False), cleaned.get("allow_both_bad", False))
+    return NewAspect("overall", cleaned["question"], *allowed)
 
 
 # Prompts --------------------------------------------------------------------------------------------------
 
 
-def prompts_keep(campaign: Campaign, file: UploadedFile[bytes] | None, pasted: str, by: User) -> None:
+def prompts_keep(
+    campaign: Campaign, file: UploadedFile[bytes] | None, pasted: str, by: User, *, encoding: str = ""
+) -> None:
     """Store a submitted file or text for review.
 
     Raises InvalidInput if it is empty or unreadable; TooLarge.
@@ -205,7 +262,8 @@ def prompts_keep(campaign: Campaign, file: UploadedFile[bytes] | None, pasted: s
         return prompts_preview(prompt_set=campaign.prompt_set, content=content, name=name)
 
     prompts_unused_check(campaign.prompt_set)
-    file_keep(campaign, "prompts", file or ContentFile(pasted.encode(), name=""), by, look)
+    named = encoding if file else ""
+    file_keep(campaign, "prompts", file or ContentFile(pasted.encode(), name=""), by, look, encoding=named)
 
 
 def prompts_context(campaign: Campaign, user: User) -> dict[str, Any]:
@@ -291,14 +349,16 @@ class PendingReplyFile:
         return self.report.refused[:ROWS_SHOWN] if self.report else []
 
 
-def replies_keep(campaign: Campaign, files: list[UploadedFile[bytes]], by: User) -> None:
-    """Store the files for review.
+def replies_keep(campaign: Campaign, files: list[UploadedFile[bytes]], by: User, *, encoding: str = "") -> None:
+    """Store the files for review, in UTF-8. `encoding` is theirs, if it is another one.
 
     Raises InvalidInput without files; TooLarge.
     """
     if not files:
         raise InvalidInput(_("Choose at least one file."), field="file")
     stored = files_read(campaign=campaign, purpose="replies", files=files, by=by)
+    if encoding:
+        stored = [(name, recoded(content, encoding)) for name, content in stored]
     uploads_keep(subject=campaign.public_id, purpose="replies", files=stored)
 
 
@@ -312,6 +372,7 @@ def chatbots_context(campaign: Campaign) -> dict[str, Any]:
         "prompts": prompts,
         "waiting": waiting,
         "usable": sum(one.usable for one in waiting),
+        "encodings": ENCODING_CHOICES,
         **lacking_context(campaign, taking),
     }
 

@@ -12,11 +12,13 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from evalsite.campaigns.drafts import draft_check, draft_create, organisations_to_set_up_in
+from evalsite.campaigns.live import live_settings_set
+from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.permissions import Act
-from evalsite.campaigns.services import pilot_waits
 from evalsite.console import setup
-from evalsite.console.endpoints import live_versions_context, replies_collect
-from evalsite.console.forms import GoalForm, PromptsForm
+from evalsite.console.endpoints import live_chatbots_context, live_versions_context, replies_collect
+from evalsite.console.forms import PromptsForm
+from evalsite.console.live_forms import NewCampaignForm, mode_options
 from evalsite.console.page_frame import CampaignContext, campaign_context_for, frame, person
 from evalsite.console.review import review_context
 from evalsite.console.views import console_page
@@ -34,22 +36,25 @@ def new(request: HttpRequest) -> HttpResponse:
         raise NotAllowed(
             _("You may set up campaigns in no organisation."), hint=_("Ask an owner for the role of manager.")
         )
-    form = GoalForm(request.POST if request.method == "POST" else None)
+    form = NewCampaignForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         chosen = next((one for one in own if str(one.public_id) == request.POST.get("organisation")), own[0])
         aspect = setup.new_aspect(form.cleaned_data)
         made = draft_create(organisation=chosen, name=form.cleaned_data["name"], aspect=aspect, by=person(request))
+        if form.cleaned_data["mode"] == Campaign.Mode.LIVE:
+            live_settings_set(campaign=made, values={}, by=person(request))
         desk = campaign_context_for(request, str(made.public_id), Act.SET_UP)
         setup.save(desk, "goal", form.cleaned_data, person(request))
-        return redirect("console_step", key=made.public_id, step="prompts")
-    return render(request, "console/new.html", {"form": form, "organisations": own if len(own) > 1 else []})
+        return redirect("console_step", key=made.public_id, step=setup.steps_of(desk.campaign)[1])
+    context = {"form": form, "organisations": own if len(own) > 1 else [], "modes": mode_options(form)}
+    return render(request, "console/new.html", context)
 
 
 @console_page
 @require_safe
 def begin(request: HttpRequest, key: str) -> HttpResponse:
     desk = campaign_context_for(request, key, Act.SET_UP)
-    return redirect("console_step", key=key, step=setup.AFTER_PILOT[0] if pilot_waits(desk.campaign) else "goal")
+    return redirect("console_step", key=key, step=setup.steps_of(desk.campaign)[0])
 
 
 @console_page
@@ -57,11 +62,11 @@ def begin(request: HttpRequest, key: str) -> HttpResponse:
 def step(request: HttpRequest, key: str, step: str) -> HttpResponse:
     """Show and save one step."""
     desk = _draft_desk(request, key, fixed=step not in setup.AFTER_PILOT)
-    if step in setup.FORMS:
+    if step not in setup.steps_of(desk.campaign):
+        raise NotFound(_("There is no such step."), hint=_("Go back to the set-up."))
+    if step in setup.forms_of(desk.campaign):
         return _form_step(request, desk, step)
     steps = {"prompts": _prompts_step, "chatbots": _chatbots_step, "review": _review_step}
-    if step not in steps:
-        raise NotFound(_("There is no such step."), hint=_("Go back to the set-up."))
     return steps[step](request, desk)
 
 
@@ -75,7 +80,10 @@ def _page(
     request: HttpRequest, desk: CampaignContext, step: str, context: dict[str, Any], *, status: int = 200
 ) -> HttpResponse:
     shown = {**frame(desk, "console_setup"), **setup.steps_context(desk, step), **context}
-    return render(request, f"console/setup/{step if step not in setup.FORMS else 'form'}.html", shown, status=status)
+    template = "form" if step in setup.forms_of(desk.campaign) else step
+    if desk.campaign.is_live and step == "chatbots":
+        template = "live_chatbots"
+    return render(request, f"console/setup/{template}.html", shown, status=status)
 
 
 def _form_step(request: HttpRequest, desk: CampaignContext, step: str) -> HttpResponse:
@@ -83,6 +91,8 @@ def _form_step(request: HttpRequest, desk: CampaignContext, step: str) -> HttpRe
     if request.method == "POST" and form.is_valid() and _saved(request, desk, step, form):
         return redirect(setup.steps_context(desk, step)["next_url"])
     context = {"form": form, **setup.step_extras(desk, step)}
+    if step == "conversation":
+        context["options"] = setup.settings_options(form)
     return _page(request, desk, step, context, status=400 if form.errors else 200)
 
 
@@ -120,11 +130,14 @@ def _prompts_sent(request: HttpRequest, desk: CampaignContext, form: PromptsForm
         return redirect(desk.url("console_step", "chatbots"))
     if not form.is_valid():
         raise InvalidInput(_("The file is empty."), field="file")
-    setup.prompts_keep(desk.campaign, form.cleaned_data["file"], form.cleaned_data["pasted"], person(request))
+    sent = form.cleaned_data
+    setup.prompts_keep(desk.campaign, sent["file"], sent["pasted"], person(request), encoding=sent["encoding"])
     return redirect(desk.url("console_step", "prompts"))
 
 
 def _chatbots_step(request: HttpRequest, desk: CampaignContext) -> HttpResponse:
+    if desk.campaign.is_live:
+        return _page(request, desk, "chatbots", live_chatbots_context(desk))
     trouble, status = "", 200
     if request.method == "POST":
         try:
@@ -146,7 +159,8 @@ def _chatbots_sent(request: HttpRequest, desk: CampaignContext) -> HttpResponse:
         replies_collect(desk.campaign, request.POST["collect"], person(request))
         messages.success(request, _("Replies are being collected."))
     else:
-        setup.replies_keep(desk.campaign, request.FILES.getlist("file"), person(request))
+        files, encoding = request.FILES.getlist("file"), request.POST.get("encoding", "")
+        setup.replies_keep(desk.campaign, files, person(request), encoding=encoding)
     return redirect(desk.url("console_step", "chatbots"))
 
 

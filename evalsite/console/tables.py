@@ -33,6 +33,7 @@ from evalsite.judgments.judgment_lists import Wanted, entrant_names, judgments_p
 from evalsite.judgments.models import Skip
 from evalsite.judgments.selectors import tally
 from evalsite.operations.campaign_status import board_of, change_of, findings_of, gold_findings_of, refits_of
+from evalsite.presentation.data_files import FILES
 from evalsite.presentation.figures.base import figure_input
 from evalsite.presentation.figures.matrices import counts
 from evalsite.presentation.formatting import fixed, share, signed
@@ -321,6 +322,7 @@ def judgments_context(desk: CampaignContext, query: QueryDict) -> dict[str, Any]
         "judged": tally([campaign]).judgments,
         "more": more,
         "files": _files(desk, wanted),
+        "data": [(name, desk.url("console_data", name)) for name in FILES],
         "skipped": skips_count(campaign, gold=desk.may(Act.GOLD)),
         "chosen": {name: query.get(name, "") for name in FILTERS},
         "filtered": bool(filters),
@@ -476,6 +478,9 @@ def _more_labels() -> dict[str, str]:
         "add_version": _("Add a version"),
         "record_maker": _("Record who made it"),
         **_endpoint_labels(),
+        "make_conversation_set": _("Make a set of conversations"),
+        "import_conversations": _("Import conversations"),
+        "erase_user": _("Erase a user"),
         "invite": _("Invite"),
         "revoke_invitation": _("End an invitation"),
         "bonus": _("Give bonuses"),

@@ -25,6 +25,7 @@ from evalsite.refits.models import Findings
 from evalsite.refits.services import alarm_raise
 from tests import console_pages
 from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
+from tests.evalsite.dialogues.steps import begin, live_campaign_make, released
 from tests.evalsite.pages.test_pages import HOSTILE, words
 from tests.shared import shared
 
@@ -252,6 +253,22 @@ def test_a_page_asks_the_database_as_often_for_many_rows_as_for_few(
         assert owner.get(f"/console/trial/{page}").status_code == 200
 
 
+@pytest.mark.parametrize("page", console_pages.LIVE)
+def test_a_page_of_conversations_costs_few_queries_and_static_campaigns_have_none(
+    owner: Client,
+    campaign: Campaign,
+    alice: User,
+    page: str,
+    django_assert_max_num_queries: Callable[..., AbstractContextManager[object]],
+) -> None:
+    chat = live_campaign_make(organisation=alice.personal_organisation, chatbots=2)
+    annotator = annotator_enrol(campaign=chat)
+    released(begin(chat, annotator))
+    assert owner.get(f"/console/{campaign.slug}/{page}").status_code == 404
+    with django_assert_max_num_queries(30):
+        assert owner.get(f"/console/{chat.slug}/{page}").status_code == 200
+
+
 @pytest.mark.database
 def test_the_home_asks_as_often_for_many_campaigns_as_for_one(
     owner: Client,
@@ -290,5 +307,5 @@ def test_the_list_of_pages_that_tests_walk_through_has_every_address_of_the_cons
     campaign = {route.removeprefix("<slug:key>/") for route in routes if route.startswith("<slug:key>/")}
     assert own == set(console_pages.OWN)
     pages = {route for route in campaign if "<" not in route and not route.endswith(".csv")}
-    assert pages - of_drafts - asked_by_pages == set(console_pages.CAMPAIGN)
+    assert pages - of_drafts - asked_by_pages == {*console_pages.CAMPAIGN, *console_pages.LIVE}
     assert set(console_pages.STEPS) == set(setup.STEPS)

@@ -1,0 +1,69 @@
+"""Views of live campaigns in the console: conversations, and the triage of reported replies."""
+
+import uuid
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from evalsite.campaigns.permissions import Act
+from evalsite.console.live import conversations_context, reports_context
+from evalsite.console.page_frame import CampaignContext, campaign_context_for, frame, person
+from evalsite.console.views import console_page
+from evalsite.core.errors import NotFound
+from evalsite.dialogues.models import ChatbotReport
+from evalsite.dialogues.reports import entrant_pause, entrant_resume, report_settle
+from evalsite.operations.actions import entrant_of
+
+
+@console_page
+@require_safe
+def conversations(request: HttpRequest, key: str) -> HttpResponse:
+    desk = _live_desk(request, key, Act.SEE)
+    context = {**frame(desk, "console_conversations"), **conversations_context(desk, request.GET)}
+    return render(request, "console/conversations.html", context)
+
+
+@console_page
+@require_safe
+def reports(request: HttpRequest, key: str) -> HttpResponse:
+    """Show the chatbots with their failures, and the replies that annotators reported."""
+    desk = _live_desk(request, key, Act.SEE)
+    context = {**frame(desk, "console_reports"), **reports_context(desk, request.GET)}
+    return render(request, "console/reports.html", context)
+
+
+@console_page
+@require_POST
+def report_act(request: HttpRequest, key: str, report: uuid.UUID, outcome: str) -> HttpResponse:
+    """Uphold or dismiss a report."""
+    desk = _live_desk(request, key, Act.WITHDRAW_ENTRANT)
+    own = ChatbotReport.objects.filter(reply__turn__conversation__campaign=desk.campaign, public_id=report)
+    found = own.first()
+    if found is None or outcome not in {"uphold", "dismiss"}:
+        raise NotFound(_("There is no such report."), hint=_("Go back to the reports."))
+    report_settle(report=found, upheld=outcome == "uphold", by=person(request))
+    messages.success(request, _("Saved."))
+    return redirect("console_reports", key=key)
+
+
+@console_page
+@require_POST
+def chatbot_act(request: HttpRequest, key: str, entrant: uuid.UUID, act: str) -> HttpResponse:
+    """Pause or resume a chatbot in this campaign."""
+    desk = _live_desk(request, key, Act.WITHDRAW_ENTRANT)
+    acts = {"pause": entrant_pause, "resume": entrant_resume}
+    if act not in acts:
+        raise NotFound(_("There is no such act."), hint=_("Go back to the campaign."))
+    acts[act](entrant=entrant_of(desk.campaign, entrant), by=person(request))
+    messages.success(request, _("Saved."))
+    return redirect("console_reports", key=key)
+
+
+def _live_desk(request: HttpRequest, key: str, act: Act) -> CampaignContext:
+    desk = campaign_context_for(request, key, act)
+    if not desk.campaign.is_live:
+        raise NotFound(_("This campaign has no conversations."), hint=_("Go back to its overview."))
+    return desk
