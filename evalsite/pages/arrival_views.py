@@ -100,8 +100,9 @@ def _welcome(
 
 
 def _begin(request: HttpRequest, enrolment: Enrolment) -> HttpResponse:
-    """Redirect to the first item if there is one and nothing else comes first."""
-    if not ending_get(enrolment).state:
+    """Redirect to the first item if there is one and nothing else comes first. In a live campaign nothing is claimed:
+    the judging page leads to the chat."""
+    if not enrolment.campaign.is_live and not ending_get(enrolment).state:
         address, users = client_address(request), device_users(request)
         block_claim(campaign=enrolment.campaign, annotator=enrolment.annotator, address=address, users=users)
     return redirect("judge", key=enrolment.campaign.public_id)

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_safe
 
+from evalsite.boards.live_reports import LiveReportContent, live_report_get
 from evalsite.boards.selectors import BoardState, Filter, board_get, board_state_get
 from evalsite.core.errors import NotFound
 from evalsite.pages.anonymous_cache import cached_for_anonymous
@@ -31,6 +32,7 @@ from evalsite.presentation.figures import (
     figures_html,
 )
 from evalsite.presentation.links import Links
+from evalsite.presentation.live_report import COLUMNS, live_report_context, report_rows
 from evalsite.presentation.ranking import Cut, ranking_html
 
 
@@ -153,6 +155,30 @@ def board_method(request: HttpRequest, key: str) -> HttpResponse:
     return render(
         request, "method.html", board_context(board_state, key, here="board_method") | method_context(board_state)
     )
+
+
+def _live_report(request: HttpRequest, key: str) -> tuple[BoardState, LiveReportContent]:
+    """Return the report of the board's campaign. Raises NotFound for a board without a live campaign."""
+    board_state = _board_state(request, key)
+    if board_state.campaign is None or not board_state.campaign.is_live:
+        raise NotFound(_("This board has no live report."), hint=_("Only live campaigns have one."))
+    return board_state, live_report_get(board_state.campaign)
+
+
+@require_safe
+def board_live_report(request: HttpRequest, key: str) -> HttpResponse:
+    """Show the statistics of the live conversations."""
+    board_state, report = _live_report(request, key)
+    head = board_context(board_state, key, here="board_live_report")
+    return render(request, "live_report.html", head | live_report_context(report))
+
+
+@require_safe
+def board_live_report_csv(request: HttpRequest, key: str) -> HttpResponse:
+    """Return the numbers of the live report as a file."""
+    board_state, report = _live_report(request, key)
+    rows = [list(row) for row in report_rows(report.content or {})]
+    return table_file(Table(list(COLUMNS), rows), "csv", f"{board_state.board.slug}-live-report")
 
 
 @xframe_options_exempt

@@ -203,6 +203,8 @@ def _by_prompt(row: BoardRow, board_state: BoardState) -> dict[int, Votes]:
     )
     counts: dict[int, list[int]] = {}
     for vote in votes:
+        if vote.live:
+            continue  # nobody else sees the prompt of a live turn
         of = counts.setdefault(vote.prompt, [0, 0, 0])
         of[1 + (vote.outcome if vote.first_version == version else -vote.outcome)] += 1
     return {prompt: (of[0], of[1], of[2]) for prompt, of in counts.items()}

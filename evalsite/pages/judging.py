@@ -20,6 +20,7 @@ from evalsite.judgments.empty_claims import Wait
 from evalsite.judgments.models import Annotator, Enrolment, QualificationAnswer
 from evalsite.judgments.qualification import Qualification, qualification_get
 from evalsite.judgments.selectors import judgments_given, queue_is_empty
+from evalsite.pages.chatting import how_it_goes
 
 UNDO_S = 10  # How long the last answer can be undone.
 
@@ -115,6 +116,8 @@ def welcome_context(
         "stage": stage,
         "others": _others(campaign, key, stage["state"]),
         "onboarding": onboarding,
+        "live": campaign.live if campaign.is_live else None,
+        "how": how_it_goes(campaign.live) if campaign.is_live else "",
         "action": "" if left_out else action or (reverse("judge_begin", args=[key]) if key else ""),
         "fields": fields or {},
     }

@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
+from django_htmx.http import HttpResponseClientRedirect
 
 from evalsite.campaigns.models import Campaign
 from evalsite.core.errors import Conflict, InvalidInput
@@ -21,6 +22,7 @@ from evalsite.judgments.leases import assignment_skip
 from evalsite.judgments.models import Enrolment, Judgment
 from evalsite.judgments.qualification import qualification_answer
 from evalsite.judgments.services import annotator_enrol, block_claim, judgment_record
+from evalsite.pages.chatting import chat_is_next
 from evalsite.pages.judging import NOTHING, LastResult, stage_context
 from evalsite.pages.known_devices import device_users
 from evalsite.pages.visitors import at_campaign, browser_of, known_annotator, remember, user_of
@@ -31,6 +33,8 @@ from evalsite.pages.visitors import at_campaign, browser_of, known_annotator, re
 def judge(request: HttpRequest, key: str) -> HttpResponse:
     """Show the page, or its stage for htmx: the first open item, or the answered one in `item`."""
     campaign, enrolment = at_campaign(request, key)
+    if _chats(request, campaign, enrolment):
+        return _to_chat(request, key)
     happened = LastResult(found_nothing="nothing" in request.GET)
     revisit, user = request.GET.get("item", ""), user_of(request)
     context = stage_context(
@@ -46,6 +50,19 @@ def judge(request: HttpRequest, key: str) -> HttpResponse:
     return render(request, "_judge_stage.html" if request.htmx else "judge.html", context)  # type: ignore[attr-defined]
 
 
+def _chats(request: HttpRequest, campaign: Campaign, enrolment: Enrolment | None) -> bool:
+    """Return whether this visitor belongs on the chat page: admitted to a live campaign, and not at its end."""
+    if not campaign.is_live or enrolment is None or lacks_consent(enrolment):
+        return False
+    return chat_is_next(enrolment, browser_of(request))
+
+
+def _to_chat(request: HttpRequest, key: str) -> HttpResponse:
+    if getattr(request, "htmx", False):
+        return HttpResponseClientRedirect(reverse("chat", args=[key]))
+    return redirect("chat", key=key)
+
+
 @require_POST
 def judge_begin(request: HttpRequest, key: str) -> HttpResponse:
     """Enrol or continue. An annotator without open items gets the next block."""
@@ -55,7 +72,9 @@ def judge_begin(request: HttpRequest, key: str) -> HttpResponse:
         if campaign.state == Campaign.State.STOPPED or is_left_out(campaign, user_of(request), users=users):
             return redirect("judge", key=key)  # An outdated page. The current one explains the situation.
         enrolment = _enrol(request, campaign, enrolment)
-    if ending_get(enrolment).state:
+    if _chats(request, campaign, enrolment):
+        return _to_chat(request, key)
+    if campaign.is_live or ending_get(enrolment).state:
         return _next(request, campaign, key, enrolment, LastResult(found_nothing=True))
     address = client_address(request)
     claimed = block_claim(campaign=campaign, annotator=enrolment.annotator, address=address, users=users)

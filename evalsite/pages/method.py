@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from evalsite.boards.selectors import BoardState, chart_data_fit
+from evalsite.campaigns.limits import budget_of
 from evalsite.judgments.models import Skip
 from evalsite.judgments.selectors import accounting, skips_by_reason
 from evalsite.presentation.formatting import fixed, share, signed
 from evalsite.presentation.page_cache import cached_part
-from evalsite.presentation.ranking import stamp
+from evalsite.presentation.ranking import stamp, status_of
 
 ACCOUNT_KEPT_S = 10  # Counting 100,000 judgments in five ways takes a quarter of a second.
 
@@ -24,7 +25,7 @@ def method_context(board_state: BoardState) -> dict[str, Any]:
         for_s=ACCOUNT_KEPT_S,
     )
     return {
-        "campaigns": campaigns,
+        "campaigns": [(one, budget_of(one)) for one in campaigns],
         "shows_prompts": board_state.campaign is not None and board_state.campaign.shows_prompts,
         "snapshot": snapshot,
         "decision": board_state.decision,
@@ -32,10 +33,28 @@ def method_context(board_state: BoardState) -> dict[str, Any]:
         "choices": board_state.aspect.choices,
         "account": account,
         "skips": [(str(label), skips[value]) for value, label in Skip.Reason.choices if value in skips],
+        "shares": _shares(board_state),
         "fit": _fit(fit, snapshot.judgments) if snapshot and fit else None,
         "ties_fitted": fit.get("known_ties", 0) if fit else 0,
         "known_ties": sum(row.get("known_ties", 0) for row in snapshot.rows) // 2 if snapshot else 0,
     }
+
+
+def _shares(board_state: BoardState) -> list[dict[str, Any]]:
+    """Return how often each version was judged: its share of all places in comparisons. Every judged one is listed."""
+    rows = board_state.snapshot.rows if board_state.snapshot else []
+    total = sum(row["judgments"] for row in rows)
+    new = frozenset(one.version for one in board_state.newcomers)
+    return [
+        {
+            "name": row["name"],
+            "version": row.get("version_label", ""),
+            "judgments": row["judgments"],
+            "share": share(row["judgments"] / total) if total else "",
+            "status": status_of(row, rows, board_state.withdrawn, new).word,
+        }
+        for row in rows
+    ]
 
 
 def _fit(fit: Mapping[str, Any], judgments: int) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from evalsite.campaigns.selectors import campaigns_to_judge
 from evalsite.core.mail import mails_are_sent
 from evalsite.pages.design_system import design_context
 from evalsite.presentation.board_head import chatbots_of, status
+from evalsite.submissions.selectors import campaigns_accepting
 
 SHOWN_ON_HOME = 30
 SEARCH_AT_MOST = 80  # Characters.
@@ -42,6 +43,7 @@ def home(request: HttpRequest) -> HttpResponse:
         "before": _page(search, page.previous_page_number()) if page.has_previous() else "",
         "after": _page(search, page.next_page_number()) if page.has_next() else "",
         "open": judging,
+        "accepting": campaigns_accepting(most=SHOWN_ON_HOME),
         "sign_up": settings.SIGN_UP,
         "setup": not administrator_exists(),
         "setup_mail": bool(settings.ADMIN_EMAIL) and mails_are_sent(),

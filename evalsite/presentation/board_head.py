@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
 
-from evalsite.boards.rows import BoardRow
+from evalsite.boards.rows import PRELIMINARY_BELOW, BoardRow
 from evalsite.boards.selectors import BoardState
 from evalsite.campaigns.models import Campaign, Entrant
 from evalsite.core.terminal import shown
@@ -17,6 +17,7 @@ from evalsite.presentation.filter_text import slice_text, slice_title
 from evalsite.presentation.formatting import fixed, whole
 from evalsite.presentation.links import Links
 from evalsite.presentation.ranking import Cut, organisation_text, stamp
+from evalsite.submissions.selectors import accepts_now, settings_of
 
 POLL_S = 2
 POLL_STOPPED_S = 15
@@ -40,7 +41,7 @@ def board_context(board_state: BoardState, key: str, *, here: str = "board", cut
     return {
         "key": key,
         "board": _head(board_state, links),
-        "tabs": _tabs(links, here, prompts=campaign is not None and campaign.shows_prompts),
+        "tabs": _tabs(links, here, campaign),
         "slice": board_state.slice,
         "slice_name": slice_title(board_state.slice) if board_state.slice else "",
         "counted": slice_text(board_state.slice) if board_state.slice else "",
@@ -48,6 +49,8 @@ def board_context(board_state: BoardState, key: str, *, here: str = "board", cut
         "headline": headline(rows, more_to_come=campaign is None or campaign.collecting),
         "status": status(board_state),
         "counts": _counts(board_state, rows),
+        "newcomers": board_state.newcomers,
+        "placed_after": PRELIMINARY_BELOW,
         "stamp": stamp(board_state),
         "cut": cut,
         "poll_s": POLL_STOPPED_S if campaign and campaign.state == Campaign.State.STOPPED else POLL_S,
@@ -59,16 +62,23 @@ def page_etag(board_state: BoardState) -> str:
     return f'{board_state.etag.removesuffix(chr(34))}.{get_language()}"'
 
 
-def _tabs(links: Links, here: str, *, prompts: bool) -> list[Tab]:
-    pages = [("board", _("Ranking")), ("board_charts", _("Charts")), ("board_method", _("Method"))]
+def _tabs(links: Links, here: str, campaign: Campaign | None) -> list[Tab]:
+    pages = [("board", _("Ranking")), ("board_charts", _("Charts"))]
+    pages += [("board_method", _("Method")), ("board_data", _("Data"))]
     tabs = [Tab(label, links.to(name), name == here) for name, label in pages]
-    whole = Tab(_("Prompts"), Links(links.key).to("board_prompts"), here == "board_prompts")
-    return [*tabs[:2], whole, *tabs[2:]] if prompts else tabs
+    if campaign is None:
+        return tabs
+    of_whole = [("board_live_report", _("Live report"))] if campaign.is_live else []
+    if campaign.shows_prompts:
+        of_whole.append(("board_prompts", _("Prompts")))
+    more = [Tab(label, Links(links.key).to(name), name == here) for name, label in of_whole]
+    return [*tabs[:2], *more, *tabs[2:]]
 
 
 def _head(board_state: BoardState, links: Links) -> dict[str, Any]:
     campaign = board_state.campaign
     judged = campaign is not None and campaign.collecting and campaign.admission == Campaign.Admission.OPEN
+    accepted = campaign is not None and accepts_now(campaign, settings_of(campaign))
     return {
         "name": board_state.board.name,
         "question": board_state.aspect.question,
@@ -77,6 +87,7 @@ def _head(board_state: BoardState, links: Links) -> dict[str, Any]:
         "live_url": links.to("board_live"),
         "picture_url": links.to("board_picture"),
         "judge_url": reverse("judge", args=[_campaign_key(campaign, links.key)]) if campaign and judged else None,
+        "submit_url": reverse("submit", args=[_campaign_key(campaign, links.key)]) if campaign and accepted else None,
         "campaign_state": campaign.state if campaign else "",
         "etag": page_etag(board_state),
     }
@@ -174,7 +185,7 @@ def status(board_state: BoardState) -> dict[str, Any]:
         return {"text": _stopped(campaign, board_state.after_stop), "progress": percent, "state": state}
     if campaign is not None and not campaign.collecting:
         return {"text": str(campaign.get_state_display()), "progress": percent, "state": state}
-    text = _collecting(evidence, percent)
+    text = _collecting(evidence, percent, again=campaign is not None and campaign.opened_again)
     if board_state.slice and percent is not None:  # A target is for the whole board.
         text = _("whole board: %(status)s") % {"status": text}
     return {"text": text, "progress": percent, "state": state}
@@ -185,7 +196,8 @@ def _stopped(campaign: Campaign, after: int) -> str:
 
     Late judgments can move the SE slightly above the target again.
     """
-    text = _("stopped: %(reason)s") % {"reason": campaign.stop_reason_text or _("by its owner")}
+    head = _("waiting for new chatbots: %(reason)s") if campaign.waits_for_chatbots else _("stopped: %(reason)s")
+    text = head % {"reason": campaign.stop_reason_text or _("by its owner")}
     if not after:
         return text
     more = ngettext(
@@ -196,19 +208,22 @@ def _stopped(campaign: Campaign, after: int) -> str:
     return f"{text}; {more % {'count': whole(after)}}"
 
 
-def _spent(evidence: Mapping[str, float]) -> str:
+def _spent(evidence: Mapping[str, float], again: bool) -> str:
     """Return the share of the budget that is spent, if nothing else describes the progress."""
     if "budget" not in evidence:
         return ""
-    return _(": %(n)s of %(budget)s judgments") % {
+    words = (
+        _(": %(n)s of %(budget)s judgments since it opened again") if again else _(": %(n)s of %(budget)s judgments")
+    )
+    return words % {
         "n": whole(round(evidence["judgments"])),
         "budget": whole(round(evidence["budget"])),
     }
 
 
-def _collecting(evidence: Mapping[str, float], percent: int | None) -> str:
+def _collecting(evidence: Mapping[str, float], percent: int | None, *, again: bool) -> str:
     if percent is None or "se" not in evidence:
-        return _("collecting%(of)s") % {"of": _spent(evidence)}
+        return _("collecting%(of)s") % {"of": _spent(evidence, again)}
     text = _("collecting, %(percent)s %%: SE %(se)s, target %(target)s") % {
         "percent": percent,
         "se": fixed(evidence["se"]),

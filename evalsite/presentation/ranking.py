@@ -186,6 +186,7 @@ def parts_of(
     The axes cover the whole board, so that a search does not move anything.
     """
     beside, withdrawn = _NameSuffix(rows, board_state.verified), board_state.withdrawn
+    new = frozenset(one.version for one in board_state.newcomers)
     parts = []
     for group in sorted({row["group"] for row in found}):
         whole = [row for row in rows if row["group"] == group]
@@ -199,7 +200,7 @@ def parts_of(
                 size=len(whole),
                 axis=axis,
                 rows=[
-                    _shown_row(row, axis, links, beside, status_of(row, rows, withdrawn), around[i : i + 3])
+                    _shown_row(row, axis, links, beside, status_of(row, rows, withdrawn, new), around[i : i + 3])
                     for i, row in enumerate(shown)
                 ],
             )
@@ -217,12 +218,16 @@ class Status(NamedTuple):
     reason: str | None
 
 
-def status_of(row: BoardRow, rows: list[BoardRow], withdrawn: Mapping[str, str]) -> Status:
+def status_of(
+    row: BoardRow, rows: list[BoardRow], withdrawn: Mapping[str, str], new: frozenset[str] = frozenset()
+) -> Status:
     """Return the status of a row.
 
-    A withdrawn version is "retired" if another version of the same chatbot stays.
+    A withdrawn version is "retired" if another version of the same chatbot stays. One that is being placed is "new".
     """
     reason = withdrawn.get(row.get("version", ""))
+    if reason is None and row.get("version", "") in new:
+        return Status(_("new"), None)
     if reason is None:
         return Status(_("preliminary") if row["preliminary"] else _("established"), None)
     others = [each.get("version", "") for each in rows if each["chatbot"] == row["chatbot"]]

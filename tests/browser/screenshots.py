@@ -13,14 +13,16 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, StorageState, sync_playwright
 
+from evalsite.demo.chatbot_server import chatbots_served
 from tests import console_pages
-from tests.browser.addresses import ARRIVAL, DRAFT
+from tests.browser.addresses import ARRIVAL, DRAFT, TALKS
 from tests.browser.conftest import ARGUMENTS, annotators
 from tests.environment import CHROMIUM, PATIENCE_S
 from tests.processes import ROOT, end, free_port, start_manage, visit, wait_for, wait_until_ready
 
 LOOKS = [(width, scheme) for width in (1280, 375) for scheme in ("light", "dark")]
 BOARD, JUDGE = "/boards/demonstration/", "/judge/demonstration/"
+NEARBY = "127.0.0.0/8"
 State = Callable[[Page], None]
 
 
@@ -133,6 +135,50 @@ def signed_up(page: Page) -> None:
     page.get_by_role("button", name="Sign up").click()
 
 
+def chat_ready(page: Page) -> None:
+    page.get_by_role("button", name="Go to the chat").click()
+    page.locator("#stage[data-state=ready]").wait_for()
+
+
+def chatting(page: Page) -> None:
+    chat_ready(page)
+    page.get_by_role("button", name="Start the conversation").click()
+    page.locator("#stage[data-state=write]").wait_for()
+
+
+def chat_waiting(page: Page) -> None:
+    chatting(page)
+    page.locator("#text").fill("Can I freeze cooked rice?")
+    page.locator("#message button").click()
+    page.locator("#stage[data-state=waiting]").wait_for()
+
+
+def chat_choosing(page: Page) -> None:
+    chat_waiting(page)
+    page.locator("#stage[data-state=choose]").wait_for()
+
+
+def chat_none(page: Page) -> None:
+    chat_choosing(page)
+    page.locator("#go-on").click()
+    page.locator("#written").wait_for()
+
+
+def chat_rating(page: Page) -> None:
+    chat_choosing(page)
+    page.locator(".pick input").first.check()
+    page.locator("#go-on").click()
+    page.get_by_role("button", name="End the conversation").click()
+    page.locator("#stage[data-state=rate]").wait_for()
+
+
+def chat_ended(page: Page) -> None:
+    chat_rating(page)
+    page.locator("#rating input").nth(5).check()
+    page.get_by_role("button", name="Finish").click()
+    page.locator("#stage[data-state=ended]").wait_for()
+
+
 def own_page(page: Page) -> None:
     saved(page)
     page.goto("/me/")
@@ -176,6 +222,20 @@ ARRIVING: list[tuple[str, str, State]] = [
     ("sign-up", "/account/sign-up/", signed_up),
     ("login", "/account/login/", nothing),
     ("password", "/account/password/", nothing),
+]
+LIVE: list[tuple[str, str, State]] = [
+    ("chat-welcome", f"/judge/{TALKS}/", nothing),
+    ("chat-ready", f"/judge/{TALKS}/", chat_ready),
+    ("chat-write", f"/judge/{TALKS}/", chatting),
+    ("chat-waiting", f"/judge/{TALKS}/", chat_waiting),
+    ("chat-choose", f"/judge/{TALKS}/", chat_choosing),
+    ("chat-none", f"/judge/{TALKS}/", chat_none),
+    ("chat-rate", f"/judge/{TALKS}/", chat_rating),
+    ("chat-ended", f"/judge/{TALKS}/", chat_ended),
+]
+LIVE_CONSOLE: list[tuple[str, str, State]] = [
+    ("console-live-conversations", f"/console/{TALKS}/conversations/", nothing),
+    ("console-live-reports", f"/console/{TALKS}/reports/", nothing),
 ]
 BEFORE: list[tuple[str, str, State]] = [
     ("board-empty", BOARD, nothing),
@@ -226,11 +286,16 @@ CONSOLE += [
 ]
 
 
+def started(data: Path, *arguments: str) -> subprocess.Popen[str]:
+    """`manage.py <arguments>`, which may call endpoints on this machine."""
+    return start_manage(data, *arguments, TOUCHSTONE_ENDPOINT_NETWORKS=NEARBY)
+
+
 @contextmanager
 def demonstration(data: Path) -> Iterator[str]:
     """The demonstration campaign, served, with nobody judging."""
     port = free_port()
-    process = start_manage(data, "demo", "--port", str(port), "--annotators", "0")
+    process = started(data, "demo", "--port", str(port), "--annotators", "0")
     url = f"http://127.0.0.1:{port}"
     try:
         wait_until_ready(url, process)
@@ -252,7 +317,7 @@ def chatbot(url: str) -> str:
 
 
 def shell(data: Path, code: str) -> None:
-    process = start_manage(data, "shell", "-v", "0", "-c", code)
+    process = started(data, "shell", "-v", "0", "-c", code)
     if process.wait(PATIENCE_S):
         raise subprocess.CalledProcessError(process.returncode, "manage.py shell")
 
@@ -297,7 +362,7 @@ def take(
             reach(page)
             page.wait_for_timeout(150)
             whole = not re.match(
-                r"judge($|-(keys|skip|chosen|unreachable|rich|why|saved|changing|qualification|explained|second-attempt))",
+                r"chat-(write|waiting|choose|none)|judge($|-(keys|skip|chosen|unreachable|rich|why|saved|changing|qualification|explained|second-attempt))",
                 name,
             )  # its bar stays at the window's end
             page.screenshot(path=folder / f"{name}-{width}-{scheme}.png", full_page=whole)
@@ -313,6 +378,11 @@ def main(folder: Path) -> None:
             take(browser, url, BEFORE, folder)
             shell(data, "from tests.browser.showcase import make; make()")
             take(browser, url, ARRIVING, folder)
+            with chatbots_served() as chatbots:
+                code = f"from tests.browser.showcase import make_live; make_live({chatbots.url!r})"
+                shell(data, code)
+                take(browser, url, LIVE, folder)
+            take(browser, url, LIVE_CONSOLE, folder, logged_in(browser, url, data))
             with annotators(url, data):
                 wait_for(lambda: snapshot(url) >= 10, what="the tenth refit")
             take(browser, url, [*COLLECTING, ("chatbot", chatbot(url), nothing)], folder)

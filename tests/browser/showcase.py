@@ -9,18 +9,25 @@ from datetime import timedelta
 from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
+from evalsite.accounts.models import User
 from evalsite.accounts.services import user_create
 from evalsite.campaigns.gold import NewGold, gold_add
+from evalsite.campaigns.live import live_settings_set
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.onboarding import NewQualificationItem, onboarding_set, qualification_set
 from evalsite.campaigns.services import Design, NewAspect, campaign_create, entrant_add
 from evalsite.chatbots.models import Reply
 from evalsite.chatbots.services import chatbot_create, replies_add, version_create
+from evalsite.demo.bots import BOTS
+from evalsite.demo.truth import load_prompts
+from evalsite.endpoints.options import EndpointSettings
+from evalsite.endpoints.services import endpoint_register
 from evalsite.judgments.leases import assignments_expire
 from evalsite.judgments.models import Assignment
 from evalsite.operations.services import campaign_open
 from evalsite.prompts.services import NewPrompt, prompt_set_create
-from tests.browser.addresses import DRAFT, SHOWCASE, STUDY
+from evalsite.submissions.services import Accepted, submissions_accept
+from tests.browser.addresses import DRAFT, SHOWCASE, STANDING, STUDY, TALKS
 from tests.processes import wait_for
 
 TURNS = [
@@ -28,6 +35,18 @@ TURNS = [
     {"speaker": "chatbot", "text": "About fourteen years. Shall I show the formula?"},
     {"speaker": "user", "text": "Yes, with code and a table for 3, 5 and 8 %."},
 ]
+SUBMITTED = 20  # prompts of the standing board
+STANDS = Design(
+    visibility=Campaign.Visibility.PUBLIC,
+    admission=Campaign.Admission.OPEN,
+    batch_size=20,
+    batch_age_s=2,
+    block_size=5,
+    target_se=None,
+    budget=40,
+    standing=True,
+    newcomer_budget=60,
+)
 LONG = """## The formula
 
 With yearly rate $r$ the capital doubles after $t$ years, where
@@ -101,6 +120,36 @@ def make() -> None:
     gold_add(campaign=draft, items=[NewGold("two-and-two", ("A",), prompt="p0", texts=("Four.", "Five."))])
 
 
+def make_live(url: str) -> None:
+    """A live campaign with the chatbots of `manage.py serve_chatbots` at this address."""
+    owner = user_create(username="live", password=None).personal_organisation
+    design = Design(
+        visibility=Campaign.Visibility.PUBLIC, admission=Campaign.Admission.OPEN, target_se=None, budget=1000
+    )
+    campaign = campaign_create(
+        organisation=owner,
+        name="Live talks",
+        slug=TALKS,
+        prompt_set=prompt_set_create(organisation=owner, name=TALKS, prompts=[]),
+        design=design,
+    )
+    live_settings_set(
+        campaign=campaign,
+        values={
+            "selection": "sata",
+            "fallback": "written",
+            "minimum_turns": 1,
+            "opening_topics": ["A trip by train"],
+            "data_notice": "Your words go to a server on **this machine**.",
+        },
+    )
+    for name, model in (("Concise", "concierge"), ("Slow", "parrot:slow")):
+        settings = EndpointSettings(adapter="openai", url=url, model=model)
+        chatbot = chatbot_create(organisation=owner, name=name)
+        entrant_add(campaign=campaign, version=endpoint_register(chatbot=chatbot, label="1", settings=settings).version)
+    campaign_open(campaign=campaign)
+
+
 def receive(campaign: Campaign) -> None:
     if campaign.slug == "showcase":
         onboarding_set(
@@ -136,3 +185,29 @@ def end_leases() -> None:
     """As if every open round had run out of time."""
     Assignment.objects.filter(state="issued").update(lease_until=timezone.now() - timedelta(seconds=1))
     assignments_expire()
+
+
+def standing() -> None:
+    """A standing board of three of the demonstration's chatbots that takes moderated submissions."""
+    prompts = load_prompts()[:SUBMITTED]
+    admin = User.objects.filter(username="admin").first()
+    admin = admin or user_create(username="admin", password="correct horse battery", staff=True)
+    owner = admin.personal_organisation
+    prompt_set = prompt_set_create(
+        organisation=owner,
+        name="Standing",
+        prompts=[NewPrompt(one.prompt_id, one.turns, one.category) for one in prompts],
+    )
+    campaign = campaign_create(
+        organisation=owner, name="Standing board", slug=STANDING, prompt_set=prompt_set, design=STANDS
+    )
+    for bot in [one for one in BOTS if one.key in {"almanac", "mirror", "parrot"}]:
+        version = version_create(chatbot=chatbot_create(organisation=owner, name=f"{bot.name} of old"))
+        replies = [(prompt, bot.reply(prompt.turns or [])) for prompt in prompt_set.prompts.order_by("pk")]
+        replies_add(version=version, replies=replies, origin=Reply.Origin.FILE)
+        entrant_add(campaign=campaign, version=version)
+    campaign_open(campaign=campaign)
+    submissions_accept(
+        campaign=campaign,
+        accepted=Accepted(admission="moderated", terms="Reply yourself.", prompts_downloadable=True),
+    )

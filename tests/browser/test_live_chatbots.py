@@ -54,7 +54,7 @@ def draft_begin(page: Page, prompts: Path) -> None:
     """Up to the step that has the chatbots."""
     follow(page, "link", "Set up a campaign")
     page.get_by_label("Name of the campaign").fill("Live models")
-    go_on(page, "Prompts")
+    follow(page, "button", "Save and go on")
     page.get_by_label("A prompt file").set_input_files(prompts)
     follow(page, "button", "Look at it first")
     follow(page, "button", f"Add {PROMPTS} prompts")
@@ -119,7 +119,7 @@ def launch(page: Page) -> None:
     page.get_by_label("Who sees the board").select_option("public")
     page.get_by_label("Who judges").select_option("open")
     page.get_by_label("Pay", exact=True).fill("0.10")
-    for following in ("Quality", "Stopping", "Review"):
+    for following in ("Quality", "Stopping", "Submissions", "Review"):
         go_on(page, following)
     follow(page, "link", "Launch")
     follow(page, "button", "Launch")

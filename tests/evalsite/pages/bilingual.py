@@ -53,7 +53,8 @@ def texts(html: str) -> list[str]:
 def alike(english: str, german: str, *, names: Sequence[str]) -> list[str]:
     """Texts of two words and more that two pages share, whatever their numbers: what nobody has translated.
 
-    names: words that are the same in every language; so are addresses and what programs read (with an underscore).
+    names: words that are the same in every language; so are addresses, names of files
+    and encodings, and what programs read (with an underscore).
     """
     told = {re.sub(r"[\d.,]+", "#", text) for text in texts(english)}
     shared = [text for text in texts(german) if re.sub(r"[\d.,]+", "#", text) in told]
@@ -61,5 +62,5 @@ def alike(english: str, german: str, *, names: Sequence[str]) -> list[str]:
 
 
 def _words(text: str, names: Sequence[str]) -> list[str]:
-    plain = re.sub(r"\S*(://|_)\S*|<[^>]*>", " ", text)
+    plain = re.sub(r"\S*(://|_)\S*|<[^>]*>|[\w-]+\.(csv|jsonl|parquet|md)\b|utf-16-[bl]e|mac-roman", " ", text)
     return [word for word in re.findall(r"[^\W\d_]+", plain) if word not in names]

@@ -23,6 +23,7 @@ from evalsite.endpoints.services import endpoint_register
 from evalsite.judgments.annotator_actions import annotator_note
 from evalsite.judgments.exclusions import annotator_exclude
 from evalsite.judgments.models import Annotator
+from evalsite.judgments.services import annotator_enrol
 from evalsite.operations.actions import PERFORMED
 from evalsite.operations.models import Notice
 from evalsite.operations.notices import notice_raise
@@ -31,6 +32,7 @@ from evalsite.refits.full_check import check_ask
 from evalsite.refits.services import alarm_raise
 from tests import console_pages
 from tests.evalsite.cast import CampaignMaker
+from tests.evalsite.dialogues.steps import begin, live_campaign_make, released
 from tests.evalsite.endpoints.steps import call_all
 from tests.evalsite.pages.bilingual import alike
 from tests.evalsite.pages.reading import Visitor
@@ -121,6 +123,10 @@ def test_no_page_of_the_console_says_anything_in_english_to_a_german_reader(
     pages += [f"/console/chatbots/{Chatbot.objects.all()[0].public_id}/"]
     pages += [f"/console/prompt-sets/{lively.prompt_set.public_id}/"]
     pages += [f"/console/{slug}/{page}" for slug in ("trial", "draft") for page in console_pages.CAMPAIGN]
+    chat = live_campaign_make(organisation=alice.personal_organisation, slug="trial-chat", chatbots=2)
+    PromptSet.objects.filter(pk=chat.prompt_set_id).update(name="Prompts")
+    released(begin(chat, annotator_enrol(campaign=chat)))
+    pages += [f"/console/{chat.slug}/{page}" for page in console_pages.LIVE]
     pages += [f"/console/{slug}/act/{act}/?{whom}" for slug in ("trial", "draft") for act in PERFORMED]
     pages += [f"/console/draft/setup/{step}/" for step in console_pages.STEPS]
     pages += ["/console/trial/setup/goal/", "/console/nothing/", "/console/trial/judgments/?counted=no"]

@@ -32,6 +32,7 @@ from evalsite.judgments.annotator_actions import annotator_hold
 from evalsite.judgments.models import Exclusion
 from evalsite.judgments.services import annotator_enrol
 from evalsite.operations.actions import PERFORMED
+from evalsite.scorecards.services import conversation_set_open
 from tests.evalsite.api.client import Api
 from tests.evalsite.cast import CampaignMaker, skip_twice
 
@@ -192,6 +193,11 @@ QUALITY = {"votes_per_item": 2, "block_size": 3, "lease_s": 600, "batch_size": 5
 PAGES = ["", "pairs/", "prompts/", "chatbots/", "annotators/", "judgments/", "fits/", "log/", "check/", "check/state/"]
 # Acts that have pages of their own: what each is asked, and sent.
 OWN_PAGES: dict[Act, list[tuple[str, str, dict[str, Any]]]] = {
+    Act.SUBMISSIONS: [
+        ("GET", "submissions/settings/", {}),
+        ("POST", "submissions/settings/", {"admission": "open", "takes": "both"}),
+    ],
+    Act.MODERATE: [("GET", "submissions/", {})],
     Act.SEE: [("GET", "", {}), ("POST", "notices/seen/", {})],
     Act.GOLD: [("GET", "gold/", {}), ("POST", "gold/", {"take": "yes"})],
     Act.PAY: [("GET", "payments/", {}), ("POST", "payments/", {"take": "yes"}), ("POST", "payments.csv", {})],
@@ -288,7 +294,10 @@ class TestInAnOrganisation:
     SEE_ENDPOINTS = "see its endpoints, their health, calls and costs"
     USE_ENDPOINTS = "register, change, test and pause endpoints, and collect replies"
     SEE_MEMBERS = "see its members"
+    VOTES = "import files of votes by the API"
     MANAGE_MEMBERS = "invite members by mail, change their roles and remove them"
+    SEE_CONVERSATIONS = "see its imported conversations and their scorecards"
+    CHANGE_CONVERSATIONS = "import conversations, erase users and delete sets of conversations"
     NAMES = ("staff", "owner", "manager", "viewer", "draft", "stranger")
 
     def cell(self, act: str, name: str) -> str:
@@ -309,7 +318,19 @@ class TestInAnOrganisation:
         files = {f"send files of {what} by the API" for what in ("prompts", "replies")}
         endpoints = {self.SEE_ENDPOINTS, self.USE_ENDPOINTS}
         members = {self.SEE_MEMBERS, self.MANAGE_MEMBERS}
-        assert set(OF_ORGANISATIONS) == {self.BEGIN, self.LIBRARY, self.CHOOSE} | endpoints | files | members
+        conversations = {self.SEE_CONVERSATIONS, self.CHANGE_CONVERSATIONS}
+        own = {self.BEGIN, self.LIBRARY, self.CHOOSE, self.VOTES}
+        assert set(OF_ORGANISATIONS) == own | endpoints | files | members | conversations
+
+    def test_votes_are_imported_by_who_may(self, stage: Callable[[Act], Stage]) -> None:
+        campaign = stage(Act.SET_UP).campaign
+        path = f"/api/v1/organisations/{campaign.organisation.slug}/votes?campaign=Votes"
+        for name in self.NAMES:
+            with self.user(campaign, name) as user:
+                token = api_token_issue(user=user, name="t", scopes=[ApiToken.Scope.ACTS], days=1)
+                status = Api(token).raw(path, b"model_a,model_b,winner\na,b,tie\n", "text/csv").status_code
+                assert (status == 202) == (self.cell(self.VOTES, name) == "yes"), name
+                assert status in {202, 403, 404}
 
     def test_a_campaign_is_begun_by_who_may(self, stage: Callable[[Act], Stage]) -> None:
         campaign = stage(Act.SET_UP).campaign
@@ -372,6 +393,19 @@ class TestInAnOrganisation:
                 assert statuses <= {200, 201, 202} if uses else statuses == {403 if sees else 404}, name
                 changed = api.put(f"{home}/secret", {"secret": "sk-another-one"}).status_code
                 assert changed == (200 if uses else 403 if sees else 404), name
+
+    def test_conversations_are_seen_and_changed_by_who_may(self, stage: Callable[[Act], Stage]) -> None:
+        found = conversation_set_open(organisation=stage(Act.SET_UP).campaign.organisation, name="Talks")
+        home = f"/console/conversations/{found.public_id}/"
+        for name in self.NAMES:
+            with self.user(Campaign.objects.get(organisation=found.organisation), name) as user:
+                client = Client()
+                client.force_login(user)
+                rows = (self.SEE_CONVERSATIONS, self.CHANGE_CONVERSATIONS)
+                sees, changes = (self.cell(row, name) == "yes" for row in rows)
+                assert client.get(home).status_code == (200 if sees else 404), name
+                status = client.post(f"{home}erase/", {"user_id": "u1"}).status_code
+                assert status == (302 if changes else 403 if sees else 404), name
 
     def test_members_are_seen_and_managed_by_who_may(self, stage: Callable[[Act], Stage]) -> None:
         organisation = stage(Act.SET_UP).campaign.organisation
