@@ -23,7 +23,7 @@ MINUTES ?= 2
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test test-embedded test-production quick journeys test-full durations check openapi messages bench bench-engine bench-full bench-console bench-forecast bench-endpoints bench-load bench-scorecards chaos lint-docker screenshots format lock clean
+.PHONY: help demo serve test test-embedded test-production quick journeys test-full durations check openapi messages bench bench-engine bench-full bench-console bench-forecast bench-endpoints bench-import bench-load bench-scorecards chaos lint-docker screenshots format lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -102,8 +102,13 @@ bench-endpoints: $(VENV)/.dev ## Collect 10,000 replies from 10 endpoints with 5
 	$(PY) -m tests.benchmarks.collect_replies
 	$(PY) -m tests.benchmarks.hostile_endpoints
 
-bench-scorecards: $(VENV)/.dev ## Scorecards against published figures: two minutes (EVAL_DATA_DIR for the data)
-	DJANGO_SETTINGS_MODULE=evalsite.settings $(PY) -m tests.benchmarks.scorecards
+bench-import: $(VENV)/.dev ## Import a million votes into PostgreSQL (TEST_DATABASE_URL), and read them as rank does: minutes
+	$(PY) -m tests.benchmarks.import_votes
+
+bench-scorecards: $(VENV)/.dev ## Scorecards against published figures, coverage, 100,000 conversations: half an hour (EVAL_DATA_DIR for the data)
+	@failed=; for name in scorecards scorecard_coverage conversation_import; do \
+	  echo; echo "== $$name"; DJANGO_SETTINGS_MODULE=evalsite.settings $(PY) -m tests.benchmarks.$$name || failed="$$failed $$name"; \
+	done; [ -z "$$failed" ] || { echo; echo "Failed:$$failed"; exit 1; }
 
 chaos: $(VENV)/.dev ## Hurt whole sites for long and print what they survived (KILLS=100; MINUTES=2 of each other fault)
 	CI=true TEST_FULL=1 CHAOS_KILLS=$(KILLS) CHAOS_MINUTES=$(MINUTES) CHAOS_AWAY_S=60 $(PY) -m pytest tests/faults -q

@@ -50,8 +50,12 @@ UNUSED = {
 # As that version stored them: a job or a question that was queued then is to find its function today.
 KINDS = {"refit", "findings", "slices", "pilot", "full_check", "mail", "inquiry"}
 QUESTIONS = {"exclusion", "forecast"}
-LATER_APPS = {"endpoints"}
-LATER_MODELS = {("accounts", name) for name in ("setuplink", "memberinvitation", "singlesignonidentity")}
+LATER_APPS = {"endpoints", "dialogues", "submissions", "scorecards"}
+LATER_MODELS = {
+    *(("accounts", name) for name in ("setuplink", "memberinvitation", "singlesignonidentity")),
+    *(("boards", name) for name in ("livereport", "analysisplan")),
+    *(("campaigns", name) for name in ("livesettings", "study", "callbudget")),
+}
 RENAMED = {"boardchartdata": "record", "notificationoptout": "unwanted", "onboarding": "reception"}
 DROPPED = {"judgments": "reserve"}  # planned items that nobody was asked; the model by its app
 ON_POSTGRESQL = pytest.param("postgresql", marks=[pytest.mark.postgresql, pytest.mark.database])
@@ -169,7 +173,7 @@ def test_restored_backup_has_every_row(restored: State, updated: State) -> None:
 
 
 def test_updated_database_is_built_like_a_new_one(updated: State, restored: State) -> None:
-    assert len(updated.structure["trigger"]) == 37
+    assert len(updated.structure["trigger"]) == 41
     for kind, there in restored.structure.items():
         assert updated.structure[kind] == there, kind
     assert updated.structure.keys() == restored.structure.keys()
