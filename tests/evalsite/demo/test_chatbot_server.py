@@ -1,7 +1,8 @@
 """The demonstration's chatbots as endpoints: formats, keys, and the ways in which they misbehave."""
 
-import threading
+import json
 from collections.abc import Iterator
+from http.client import HTTPConnection
 from typing import Any
 
 import httpx2
@@ -62,14 +63,13 @@ def test_rambling_model_does_not_stop_by_itself(server: ChatbotServer) -> None:
 
 
 def test_hanging_model_answers_only_when_the_server_closes() -> None:
-    statuses: list[int] = []
     with chatbots_served() as server:
-        thread = threading.Thread(target=lambda: statuses.append(asked(server, "parrot:hanging").status_code))
-        thread.start()
-        assert asked(server).status_code == 200
-        assert statuses == []
-    thread.join()
-    assert statuses == [503]
+        host, port = server.server_address[:2]
+        hanging = HTTPConnection(str(host), port)
+        body = json.dumps({"model": "parrot:hanging", "messages": [{"role": "user", "content": "Hi"}]})
+        hanging.request("POST", "/v1/chat/completions", body=body)
+        assert asked(server).status_code == 200, "it accepts connections in their order"
+    assert hanging.getresponse().status == 503
 
 
 def test_key_is_demanded_where_there_is_one() -> None:

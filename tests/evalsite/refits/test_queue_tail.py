@@ -43,7 +43,9 @@ PEOPLE = 200 if FULL else 60
 
 @pytest.fixture(autouse=True)
 def short_tail(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tail of sixty items, and a head that does not depend on how long a refit takes on this machine."""
     monkeypatch.setattr(queue, "BLOCKS_BEHIND", BLOCKS)
+    monkeypatch.setattr(queue, "REFITS_AHEAD", 0.0)
 
 
 @shared
@@ -51,6 +53,7 @@ def stocked(make_campaign: CampaignMaker) -> Campaign:
     """It has a board, a head, and a tail of sixty items."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(queue, "BLOCKS_BEHIND", BLOCKS)
+        patch.setattr(queue, "REFITS_AHEAD", 0.0)
         campaign = make_campaign(design=OPEN, chatbots=5, prompts=20)
         judge(campaign, annotator_enrol(campaign=campaign), blocks=2)
         run_jobs()
