@@ -34,7 +34,7 @@ PATIENCE_MS = PATIENCE_S * 1000  # no test is timed: a page may wait for a machi
 expect.set_options(timeout=PATIENCE_MS)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS, timeout=PATIENCE_MS)
@@ -72,7 +72,7 @@ class Site:
         return int((board.get("snapshot") or {"number": 0})["number"])
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """The demonstration campaign, served, with nobody judging but the tests: one site for all of them."""
     data: Path = tmp_path_factory.mktemp("site")
@@ -103,7 +103,7 @@ def annotators(site: str, data: Path) -> Iterator[None]:
     end(process)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def judged_site(served: Site) -> str:
     """The demonstration campaign after some refits, still collecting."""
     with annotators(served.url, served.data):
@@ -129,7 +129,7 @@ class Watched:
         self.page.goto(self.site + path)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def place(served: Site) -> Site:
     """The same site, with the campaigns of tests.browser.showcase."""
     served.run("make")
