@@ -59,6 +59,7 @@ INSTALLED_APPS = [
     "drf_spectacular",
     "evalsite.core.apps.CoreConfig",
     "evalsite.accounts.apps.AccountsConfig",
+    "evalsite.webhooks.apps.WebhooksConfig",
     "evalsite.prompts.apps.PromptsConfig",
     "evalsite.chatbots.apps.ChatbotsConfig",
     "evalsite.endpoints.apps.EndpointsConfig",

@@ -60,10 +60,11 @@ Handler = Callable[[Lease], None]
 
 
 class Lane(StrEnum):
-    """Where a job runs: in the main loop, in a thread beside it, or in a separate process."""
+    """Where a job runs: in the main loop, in a thread beside it, in threads that wait for servers, or in a process."""
 
     PLAIN = "plain"
     SLOW = "slow"
+    OUTBOUND = "outbound"
     APART = "apart"
 
 
@@ -78,6 +79,7 @@ class Apart:
 _handlers: dict[str, Handler] = {}
 _tireless: set[str] = set()
 _slow: set[str] = set()
+_outbound: set[str] = set()
 _apart: dict[str, "Apart"] = {}
 _sweeps: list[Callable[[], None]] = []
 preparations: list[Callable[[], None]] = []
@@ -88,13 +90,15 @@ def handles(
     *,
     tireless: bool = False,
     slow: bool = False,
+    outbound: bool = False,
     limit_s: float | None = None,
     out_of_time: Handler = lambda lease: None,
 ) -> Callable[[Handler], Handler]:
     """Register the function that runs jobs of this kind. A `tireless` job is retried without limit.
 
     A `slow` job takes minutes. The embedded worker runs it in a thread beside the others, and Celery in a queue of its
-    own. A job with a time limit serves requests of people. It runs in a separate process, and accounts take turns. A
+    own. An `outbound` job waits for servers of other people: some threads run such jobs, and Celery's queue of calls. A
+    job with a time limit serves requests of people. It runs in a separate process, and accounts take turns. A
     job beyond its limit is aborted, and `out_of_time` records that.
     """
 
@@ -106,6 +110,8 @@ def handles(
             _tireless.add(kind)
         if slow:
             _slow.add(kind)
+        if outbound:
+            _outbound.add(kind)
         if limit_s is not None:
             _apart[kind] = Apart(limit_s, out_of_time)
         return handler
@@ -296,6 +302,8 @@ def _run_all(functions: list[Callable[[], None]]) -> None:
 def _queue_of(kind: str) -> str:
     if kind in _apart:
         return settings.INQUIRY_QUEUE
+    if kind in _outbound:
+        return settings.CALL_QUEUE
     return settings.SLOW_QUEUE if kind in _slow else settings.QUEUE
 
 
@@ -303,10 +311,12 @@ def _in_lane(jobs: QuerySet[Job], lane: Lane | None) -> QuerySet[Job]:
     match lane:
         case Lane.SLOW:
             return jobs.filter(kind__in=_slow)
+        case Lane.OUTBOUND:
+            return jobs.filter(kind__in=_outbound)
         case Lane.APART:
             return jobs.filter(kind__in=_apart)
         case Lane.PLAIN:
-            return jobs.exclude(kind__in=[*_slow, *_apart])
+            return jobs.exclude(kind__in=[*_slow, *_outbound, *_apart])
     return jobs
 
 

@@ -23,6 +23,7 @@ log = logging.getLogger(__name__)
 POLL_S = 0.1
 SWEEP_S = 1.0
 IDLE_S = 60.0
+OUTBOUND_THREADS = 4  # each waits for one server of somebody else
 GIVEN_UP = 70  # exit status of a process that aborted a job at its time limit
 CHECKPOINT_S = 0.5
 
@@ -41,12 +42,14 @@ def process_alive(pid: int) -> bool:
 def work_until(stop: threading.Event) -> None:
     """Work until `stop` is set. A running job is finished first.
 
-    Slow jobs run in a thread of their own and are not waited for. The next worker starts them anew.
+    Slow and outbound jobs run in threads of their own and are not waited for. The next worker starts them anew.
     """
     name, next_sweep = owner(), 0.0
     jobs.leases_release(host=name.rpartition(":")[0], alive=process_alive)
     jobs.prepare()
-    threading.Thread(target=_run_slow_jobs, args=(stop, name), name="slow-jobs", daemon=True).start()
+    threads = {jobs.Lane.SLOW: 1, jobs.Lane.OUTBOUND: OUTBOUND_THREADS}
+    for lane in (lane for lane, many in threads.items() for _ in range(many)):
+        threading.Thread(target=_run_lane, args=(stop, name, lane), name=f"{lane}-jobs", daemon=True).start()
     threading.Thread(target=_supervise_inquiries, args=(stop,), name="jobs-apart", daemon=True).start()
     threading.Thread(target=_checkpoint, args=(stop,), name="checkpoints", daemon=True).start()
     while not stop.is_set():
@@ -101,12 +104,13 @@ def _supervise_inquiries(stop: threading.Event) -> None:
             stop.wait(1.0)
 
 
-def _run_slow_jobs(stop: threading.Event, name: str) -> None:
+def _run_lane(stop: threading.Event, name: str, lane: jobs.Lane) -> None:
     while not stop.wait(SWEEP_S):
         try:
-            jobs.work_once(name, lane=jobs.Lane.SLOW)
+            while not stop.is_set() and jobs.work_once(name, lane=lane):
+                pass
         except Exception:  # an ended thread would go unnoticed
-            log.exception("slow jobs could not be looked for; trying again")
+            log.exception("%s jobs could not be looked for; trying again", lane)
             close_old_connections()
             stop.wait(1.0)
 

@@ -9,8 +9,8 @@ from django.utils.translation import gettext as _
 from evalsite.accounts.models import User
 from evalsite.core.audit import audit_record
 from evalsite.core.db import CLOCK_SET_BACK, write_transaction
+from evalsite.core.encryption import key_ids
 from evalsite.core.errors import Conflict
-from evalsite.endpoints.encryption import key_ids
 from evalsite.endpoints.messages import DAILY_PROMPTS, RECOVERY_PROMPT, TEST_TURNS, said_by_user
 from evalsite.endpoints.models import CallRequest, Endpoint, EndpointCheck, Secret
 from evalsite.endpoints.queue import CHECK_PRIORITY, TEST_PRIORITY, requests_enqueue, secret_unreadable

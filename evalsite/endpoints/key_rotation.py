@@ -1,10 +1,10 @@
-"""Rotation of the keys that encrypt secrets of endpoints."""
+"""Rotation of the keys that encrypt secrets of endpoints and webhooks."""
 
 from dataclasses import dataclass
 
 from evalsite.core.audit import audit_record
 from evalsite.core.db import write_transaction
-from evalsite.endpoints.encryption import (
+from evalsite.core.encryption import (
     SecretUnreadable,
     key_file_add,
     key_file_drop_old,
@@ -12,6 +12,7 @@ from evalsite.endpoints.encryption import (
     reencrypt,
 )
 from evalsite.endpoints.models import Secret
+from evalsite.webhooks.services import webhook_secrets_reencrypt
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +35,11 @@ def endpoint_keys_rotate() -> Rotation:
         key_file_add()
     with write_transaction():
         counts = [_reencrypt(secret) for secret in Secret.objects.select_for_update().order_by("pk")]
-    unreadable = counts.count(False)
+        webhooks, unreadable_webhooks = webhook_secrets_reencrypt()
+    unreadable = counts.count(False) + unreadable_webhooks
     if in_a_file:
         key_file_drop_old()
-    return Rotation(len(counts) - unreadable, unreadable, in_a_file)
+    return Rotation(counts.count(True) + webhooks, unreadable, in_a_file)
 
 
 def _reencrypt(secret: Secret) -> bool:

@@ -18,8 +18,8 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from evalsite.core.db import CLOCK_SET_BACK, write_transaction
+from evalsite.core.encryption import SecretUnreadable, decrypt
 from evalsite.endpoints.adapters.base import AdapterOptions, Message
-from evalsite.endpoints.encryption import SecretUnreadable, decrypt
 from evalsite.endpoints.messages import messages_of
 from evalsite.endpoints.models import CallBudget, CallRequest, Endpoint, EndpointCheck, Secret
 from evalsite.endpoints.money import budget_left, caps_left, reservation

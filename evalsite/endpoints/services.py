@@ -11,9 +11,9 @@ from evalsite.chatbots.models import Chatbot, Version
 from evalsite.chatbots.services import version_create
 from evalsite.core.audit import audit_record
 from evalsite.core.db import write_transaction
+from evalsite.core.encryption import SecretUnreadable, decrypt, encrypt
 from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.endpoints.budgets import budgets_check
-from evalsite.endpoints.encryption import SecretUnreadable, decrypt, encrypt
 from evalsite.endpoints.models import Endpoint, Secret
 from evalsite.endpoints.options import (
     DECIDE_REPLIES,

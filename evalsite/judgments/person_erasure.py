@@ -32,6 +32,7 @@ from evalsite.judgments.models import (
     Payment,
     SkipNote,
 )
+from evalsite.webhooks.services import webhooks_delete
 
 erasers: list[Callable[[Enrolment], None]] = []
 """Erase a person's data of an app above. They run first, because they lock what comes before places."""
@@ -69,6 +70,7 @@ def person_erase(*, user: User | None, parts: Iterable[Enrolment]) -> Erased:
         for annotator in wholly:
             _annotator_erase(annotator)
         if user is not None:
+            webhooks_delete(user=user)
             user_erase(user=user)
         removed = dict.fromkeys(part.campaign for part in removing if judgments_remove(part))
         erased = Erased(tuple(removed), kept=any(_has_judgments(part) for part in every.values()))

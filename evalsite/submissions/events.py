@@ -1,17 +1,20 @@
 """Changes of a submission's state: the row, its mail, and the next step that the submitter reads."""
 
 from datetime import datetime
+from typing import Any
 
-from django.utils import timezone
+from django.conf import settings
+from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 
 from evalsite.accounts.models import User
 from evalsite.core.jobs import job_enqueue
 from evalsite.core.reasons import StoredReason, as_stored
 from evalsite.submissions.models import Submission, SubmissionEvent
+from evalsite.webhooks.services import event_record
 from scheduler.reasons import Reason
 
-MAIL = "submission_mail"
+MAIL, CHANGED = "submission_mail", "submission.changed"
 
 
 def state_change(
@@ -22,10 +25,7 @@ def state_change(
     by: User | None = None,
     at: datetime | None = None,
 ) -> SubmissionEvent:
-    """Record a change in the caller's transaction, and queue its mails.
-
-    The row is the event: whoever delivers it elsewhere reads it from the table.
-    """
+    """Record a change in the caller's transaction, and queue its mails and the messages to the submitter's webhooks."""
     kept = as_stored(reason)
     if submission.state != state:
         submission.state = state
@@ -40,7 +40,27 @@ def state_change(
     )
     if submission.mails or state == Submission.State.WAITING:
         job_enqueue(kind=MAIL, key=f"{MAIL}:{event.pk}", args={"event": event.pk})
+    user = submission.submitted_by
+    if user is not None:
+        event_record(user=user, event_type=CHANGED, data=_told(event, user), at=event.at)
     return event
+
+
+def _told(event: SubmissionEvent, user: User) -> dict[str, Any]:
+    """Return what a webhook of the submitter is told: the change, in the language of the person's mails."""
+    submission = event.submission
+    with translation.override(user.mail_language):
+        reason = event.reason_text
+    return {
+        "submission": str(submission.public_id),
+        "campaign": submission.campaign.slug,
+        "organisation": submission.organisation.slug,
+        "name": submission.name,
+        "version": submission.label,
+        "state": str(event.state),
+        "reason": reason,
+        "url": f"{settings.SITE_URL}/submissions/{submission.public_id}/",
+    }
 
 
 def next_step(submission: Submission, state: str | None = None) -> str:

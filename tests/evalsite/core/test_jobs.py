@@ -271,7 +271,7 @@ def test_the_thread_for_slow_jobs_outlives_whatever_goes_wrong(ran: list[str], m
 
     monkeypatch.setattr(jobs, "job_claim", claim_in_trouble)
     jobs.job_enqueue(kind="note", key="a")
-    worker._run_slow_jobs(stop, "w1:1")
+    worker._run_lane(stop, "w1:1", jobs.Lane.SLOW)
     assert ran == ["a"]
 
 

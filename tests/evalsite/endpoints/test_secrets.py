@@ -16,9 +16,9 @@ from django.forms.models import model_to_dict
 
 from evalsite.accounts.models import User
 from evalsite.chatbots.models import Chatbot
+from evalsite.core import encryption
 from evalsite.core.backup import backup_write, tables
 from evalsite.core.errors import TouchstoneError, Unavailable
-from evalsite.endpoints import encryption
 from evalsite.endpoints.checking import endpoint_test
 from evalsite.endpoints.collecting import collection_start
 from evalsite.endpoints.models import Call, CallRequest, Endpoint, EndpointCheck, Secret

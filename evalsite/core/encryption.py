@@ -1,4 +1,4 @@
-"""Encryption of endpoint secrets: Fernet, with the keys of this site.
+"""Encryption of secrets of endpoints and webhooks: Fernet, with the keys of this site.
 
 Keys come from TOUCHSTONE_ENDPOINT_KEYS, or in the embedded form from the file `endpoint_keys` (0600) in the data
 directory. The first key encrypts and all of them decrypt. They are read at each use, so that a rotation needs no
@@ -76,7 +76,7 @@ def _keys(*, create: bool = False) -> list[str]:
         return [*settings.ENDPOINT_KEYS]
     if settings.PRODUCTION:
         raise Unavailable(
-            _("This site cannot keep secrets of endpoints yet."),
+            _("This site cannot keep secrets yet."),
             hint=_("Its operator must set TOUCHSTONE_ENDPOINT_KEYS (see the operator's guide)."),
         )
     if create:
