@@ -18,7 +18,8 @@ from evalsite.chatbots.makers import maker_check, maker_named, maker_record
 from evalsite.chatbots.models import Chatbot, Reply, Version
 from evalsite.chatbots.services import chatbot_create, text_sha256, version_create
 from evalsite.core.audit import audit_record
-from evalsite.core.dataset_rows import lines_matched, replies_converted
+from evalsite.core.column_choice import ColumnsUnclear
+from evalsite.core.dataset_rows import REPLY_COLUMNS, lines_matched, replies_converted
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.core.number_format import whole
@@ -96,10 +97,12 @@ def replies_preview(*, prompt_set: PromptSet, content: bytes, name: str = "") ->
         reading = lines_matched(reading, keys)
     for column in ("prompt_id", "reply"):
         if column not in reading.columns:
-            raise InvalidInput(
+            raise ColumnsUnclear(
                 _("There is no column %(column)s.") % {"column": column},
                 hint=_hint(reading.columns),
                 field=column,
+                reading=reading,
+                synonyms=REPLY_COLUMNS,
             )
     seen: dict[tuple[str, int], int] = {}
     rows = tuple(_checked(row, keys, seen) for row in reading.rows)

@@ -51,13 +51,14 @@ from evalsite.console.page_frame import CampaignContext, Link
 from evalsite.console.pending_uploads import file_keep
 from evalsite.console.plan_forms import QualityForm, StoppingForm, options_of
 from evalsite.console.submissions import SubmissionsForm, accepted_from, accepted_initial
+from evalsite.core.column_choice import ColumnsUnclear, columns_named
 from evalsite.core.db import write_transaction
 from evalsite.core.encodings import recoded
 from evalsite.core.errors import InvalidInput, NotFound, TouchstoneError
 from evalsite.core.models import Inquiry, Upload
 from evalsite.core.reasons import reason_text
 from evalsite.core.throttle import admit_costly
-from evalsite.core.uploads import uploads_drop, uploads_keep, uploads_of
+from evalsite.core.uploads import upload_replace, uploads_drop, uploads_keep, uploads_of
 from evalsite.exchange.draft_forecasts import DraftDesign, draft_design
 from evalsite.judgments.arrivals import arrival_secret
 from evalsite.presentation.formatting import fixed
@@ -245,6 +246,30 @@ def new_aspect(cleaned: Mapping[str, Any]) -> NewAspect:
     return NewAspect("overall", cleaned["question"], *allowed)
 
 
+# Columns --------------------------------------------------------------------------------------------------
+
+
+PROMPT_CHOICES, REPLY_CHOICES = ("prompt_id", "text", "category"), ("prompt_id", "reply")
+LEAST_COLUMNS = 2  # A file with one column has nothing to choose from.
+KINDS = {"csv": "CSV", "jsonl": "JSON lines", "json": "JSON"}
+
+
+class ColumnChoice:
+    """The columns of a kept file that a person has to choose: our names, their labels, and the best guess."""
+
+    def __init__(self, error: ColumnsUnclear, names: Sequence[str]) -> None:
+        labels = {
+            "prompt_id": _("Name of the prompt (prompt_id)"),
+            "text": _("Text of the prompt (text)"),
+            "reply": _("Reply (reply)"),
+            "category": _("Category, if there is one (category)"),
+        }
+        self.trouble = f"{error.message} {error.hint}".strip()
+        self.looks_like = KINDS.get(error.form, error.form)
+        self.columns = error.columns
+        self.chosen = [(name, labels[name], error.guess.get(name, "")) for name in names]
+
+
 # Prompts --------------------------------------------------------------------------------------------------
 
 
@@ -258,23 +283,55 @@ def prompts_keep(
     if file is None and not pasted.strip():
         raise InvalidInput(_("Choose a file, or paste prompts."), field="file")
 
-    def look(content: bytes, name: str) -> PromptReport:
-        return prompts_preview(prompt_set=campaign.prompt_set, content=content, name=name)
+    def look(content: bytes, name: str) -> None:
+        _prompts_look(campaign, content, name)
 
     prompts_unused_check(campaign.prompt_set)
     named = encoding if file else ""
     file_keep(campaign, "prompts", file or ContentFile(pasted.encode(), name=""), by, look, encoding=named)
 
 
+def _prompts_look(campaign: Campaign, content: bytes, name: str) -> tuple[PromptReport | None, ColumnChoice | None]:
+    """Return the report on a file, or the columns to choose. Raises InvalidInput if it is unreadable."""
+    try:
+        return prompts_preview(prompt_set=campaign.prompt_set, content=content, name=name), None
+    except ColumnsUnclear as error:
+        if len(error.columns) < LEAST_COLUMNS:
+            raise
+        return None, ColumnChoice(error, PROMPT_CHOICES)
+
+
+def prompts_columns_choose(campaign: Campaign, sent: Mapping[str, str]) -> None:
+    """Give the kept prompt file our names of the chosen columns. Raises InvalidInput and NotFound."""
+    upload = _upload_kept(campaign, "prompts", "")
+    content = _chosen(upload, sent, PROMPT_CHOICES, ({"prompt_id"}, {"text", "turns"}))
+    _prompts_look(campaign, content, upload.name)
+    upload_replace(upload, content)
+
+
+def _upload_kept(campaign: Campaign, purpose: str, public_id: str) -> Upload:
+    """Return a kept file: the one with this id, or the first."""
+    kept = uploads_of(campaign.public_id, purpose)
+    found = next((one for one in kept if not public_id or str(one.public_id) == public_id), None)
+    if found is None:
+        raise NotFound(_("There is no such file any more."), hint=_("Files are kept for a day. Send it again."))
+    return found
+
+
+def _chosen(upload: Upload, sent: Mapping[str, str], names: Sequence[str], needed: Sequence[set[str]]) -> bytes:
+    return columns_named(bytes(upload.content), upload.name, {name: sent.get(name, "") for name in names}, needed)
+
+
 def prompts_context(campaign: Campaign, user: User) -> dict[str, Any]:
     """Return the current prompts, the report on pending ones, and the available sets."""
     waiting = uploads_of(campaign.public_id, "prompts")
-    report = None
+    report = choice = None
     stays, stays_for = asked_by(campaign.prompt_set, user)
     if waiting:
         upload = waiting[0]
-        report = prompts_preview(prompt_set=campaign.prompt_set, content=bytes(upload.content), name=upload.name)
+        report, choice = _prompts_look(campaign, bytes(upload.content), upload.name)
     return {
+        "choice": choice,
         "count": campaign.prompt_set.prompts.filter(corrected_by__isnull=True).count(),
         "report": report,
         "rows": _refused_first(report.rows)[:ROWS_SHOWN] if report else [],
@@ -331,6 +388,11 @@ class PendingReplyFile:
     name: str
     report: ReplyReport | None
     trouble: str
+    choice: ColumnChoice | None = None
+
+    @property
+    def key(self) -> str:
+        return str(self.upload.public_id)
 
     @property
     def usable(self) -> bool:
@@ -394,8 +456,20 @@ def _pending_file(campaign: Campaign, upload: Upload) -> PendingReplyFile:
     try:
         report = replies_preview(prompt_set=campaign.prompt_set, content=bytes(upload.content), name=upload.name)
     except TouchstoneError as error:
-        return PendingReplyFile(upload, name, None, f"{error.message} {error.hint}".strip())
+        choice = None
+        if isinstance(error, ColumnsUnclear) and len(error.columns) >= LEAST_COLUMNS:
+            choice = ColumnChoice(error, REPLY_CHOICES)
+        return PendingReplyFile(upload, name, None, f"{error.message} {error.hint}".strip(), choice)
     return PendingReplyFile(upload, name, report, "")
+
+
+def replies_columns_choose(campaign: Campaign, public_id: str, sent: Mapping[str, str]) -> None:
+    """Give a kept reply file our names of the chosen columns. Raises InvalidInput and NotFound."""
+    upload = _upload_kept(campaign, "replies", public_id)
+    names = {name: sent.get(f"{name}-{upload.public_id}", "") for name in REPLY_CHOICES}
+    content = _chosen(upload, names, REPLY_CHOICES, ({"prompt_id"}, {"reply"}))
+    replies_preview(prompt_set=campaign.prompt_set, content=content, name=upload.name)
+    upload_replace(upload, content)
 
 
 def chatbots_import_pending(campaign: Campaign, names: Mapping[str, str], by: User) -> int:

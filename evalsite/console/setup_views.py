@@ -124,6 +124,9 @@ def _prompts_sent(request: HttpRequest, desk: CampaignContext, form: PromptsForm
         words = ngettext("%(n)s prompt was added.", "%(n)s prompts were added.", added) % {"n": added}
         messages.success(request, words)
         return redirect(desk.url("console_step", "chatbots" if added else "prompts"))
+    if "columns" in request.POST:
+        setup.prompts_columns_choose(desk.campaign, request.POST)
+        return redirect(desk.url("console_step", "prompts"))
     if "use" in request.POST:
         setup.set_use(desk.campaign, request.POST.get("set", ""), person(request))
         messages.success(request, _("Saved."))
@@ -155,6 +158,8 @@ def _chatbots_sent(request: HttpRequest, desk: CampaignContext) -> HttpResponse:
         taken = setup.chatbots_import_pending(desk.campaign, names, person(request))
         words = ngettext("%(n)s chatbot was added.", "%(n)s chatbots were added.", taken) % {"n": taken}
         messages.success(request, words)
+    elif "columns" in request.POST:
+        setup.replies_columns_choose(desk.campaign, request.POST["columns"], request.POST)
     elif "collect" in request.POST:
         replies_collect(desk.campaign, request.POST["collect"], person(request))
         messages.success(request, _("Replies are being collected."))

@@ -14,6 +14,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from evalsite.core.column_choice import ColumnsUnclear
 from evalsite.core.errors import InvalidInput
 from evalsite.core.row_files import FileRow, FileRows, identifier, unstorable
 from evalsite.core.text_names import text_name
@@ -24,13 +25,13 @@ _Convert = Callable[[FileRow], Iterable[dict[str, Any]]]
 
 _IDS = ("promptid", "id", "questionid", "qid")
 # Our columns, and other names of them without case, blanks and separators.
-_PROMPT_COLUMNS = {
+PROMPT_COLUMNS = {
     "prompt_id": _IDS,
     "text": ("text", "prompt", "question", "input", "query"),
     "turns": ("turns",),
     "category": ("category", "topic", "domain"),
 }
-_REPLY_COLUMNS = {
+REPLY_COLUMNS = {
     "prompt_id": _IDS,
     "reply": ("reply", "response", "answer", "output", "completion"),
     "sample": ("sample",),
@@ -40,7 +41,7 @@ _REPLY_COLUMNS = {
 def _renamed(reading: FileRows, names: Mapping[str, tuple[str, ...]], needed: Iterable[set[str]]) -> FileRows:
     """Return the rows under our names of the columns, if none of the needed ones is missing.
 
-    Raises InvalidInput if several columns can be meant.
+    Raises ColumnsUnclear if several columns can be meant.
     """
     if reading.form == "text":
         return reading
@@ -50,10 +51,12 @@ def _renamed(reading: FileRows, names: Mapping[str, tuple[str, ...]], needed: It
         if name in reading.columns or not found:
             continue
         if len(found) > 1:
-            raise InvalidInput(
+            raise ColumnsUnclear(
                 _("Several columns can be %(name)s: %(columns)s.") % {"name": name, "columns": ", ".join(found)},
                 hint=_("Call the right one %(name)s.") % {"name": name},
                 field=name,
+                reading=reading,
+                synonyms=names,
             )
         ours[found[0]] = name
     columns = tuple(ours.get(name, name) for name in reading.columns)
@@ -77,7 +80,7 @@ def prompts_converted(reading: FileRows) -> FileRows:
         return _converted(reading, ("prompt_id", "text", "category"), _instruction)
     if "messages" in columns:
         return _converted(reading, ("prompt_id", "turns"), lambda row: [_conversation(row, prompt=True)])
-    return _renamed(reading, _PROMPT_COLUMNS, ({"prompt_id"}, {"text", "turns"}))
+    return _renamed(reading, PROMPT_COLUMNS, ({"prompt_id"}, {"text", "turns"}))
 
 
 def replies_converted(reading: FileRows) -> FileRows:
@@ -91,7 +94,7 @@ def replies_converted(reading: FileRows) -> FileRows:
         return _converted(_of_one(reading, "generator"), ("prompt_id", "reply"), _output)
     if "messages" in columns:
         return _converted(reading, ("prompt_id", "reply"), lambda row: [_conversation(row, prompt=False)])
-    return _renamed(reading, _REPLY_COLUMNS, ({"prompt_id"}, {"reply"}))
+    return _renamed(reading, REPLY_COLUMNS, ({"prompt_id"}, {"reply"}))
 
 
 def lines_matched(reading: FileRows, keys: Iterable[str]) -> FileRows:

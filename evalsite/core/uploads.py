@@ -70,6 +70,19 @@ def upload_add(*, subject: uuid.UUID, purpose: str, name: str, content: bytes, m
         return Upload.objects.create(subject=subject, purpose=purpose, name=name[:200], content=content)
 
 
+def upload_replace(upload: Upload, content: bytes) -> None:
+    """Store another content of a kept file. Raises TooLarge."""
+    if len(content) > MOST_BYTES:
+        raise TooLarge(
+            gettext("%(name)s is longer than %(megabytes)s MB.")
+            % {"name": upload.name, "megabytes": MOST_BYTES // 1_000_000},
+            hint=gettext("Split it."),
+            field="file",
+        )
+    with write_transaction():
+        Upload.objects.filter(pk=upload.pk).update(content=content)
+
+
 def uploads_bytes(*, subject: uuid.UUID, excluding: str = "") -> int:
     """Return the size of the stored files in bytes, except for one purpose."""
     kept = Upload.objects.filter(subject=subject).exclude(purpose=excluding)

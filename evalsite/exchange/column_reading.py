@@ -305,7 +305,8 @@ class _Table:
         for number, column in enumerate(columns):
             texts = self._texts.setdefault(column, _Texts()).plain(cells[column])
             if number == 0:
-                found = _listed(_each(texts, _text_or_none))
+                values = texts.values if isinstance(texts, CodedColumn) else texts
+                found = _listed(_each(texts, _text_or_none) if "" in values else texts)
             else:
                 found = [one or other or None for one, other in zip(found, texts, strict=True)]
         return found

@@ -16,14 +16,16 @@ from django.utils.translation import gettext as _
 
 from evalsite.accounts.models import Organisation, User
 from evalsite.core.audit import audit_record
+from evalsite.core.column_choice import ColumnsUnclear
 from evalsite.core.confusable_names import hidden_sign, name_check
-from evalsite.core.dataset_rows import prompts_converted
+from evalsite.core.dataset_rows import PROMPT_COLUMNS, prompts_converted
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import InvalidInput
 from evalsite.core.number_format import whole
 from evalsite.core.row_files import (
     LONGEST_CELL,
     FileRow,
+    FileRows,
     column_list,
     csv_text,
     identifier,
@@ -90,7 +92,7 @@ def prompts_preview(*, prompt_set: PromptSet | None, content: bytes, name: str =
     """Return the result for each row without writing. Raises InvalidInput for an unreadable file."""
     reading = prompts_converted(rows_read(content, name))
     if reading.form != "text":
-        _check_columns(reading.columns)
+        _check_columns(reading)
     there = (
         {row[0]: row[1:] for row in prompt_set.prompts.values_list("key", "turns", "category")} if prompt_set else {}
     )
@@ -103,11 +105,15 @@ def prompts_preview(*, prompt_set: PromptSet | None, content: bytes, name: str =
     return PromptReport(reading.form, tuple(rows), passed_over)
 
 
-def _check_columns(columns: Sequence[str]) -> None:
-    if "prompt_id" not in columns:
-        raise InvalidInput(_("There is no column prompt_id."), hint=_hint(columns), field="prompt_id")
-    if not {"text", "turns"} & set(columns):
-        raise InvalidInput(_("There is neither a column text nor one turns."), hint=_hint(columns), field="text")
+def _check_columns(reading: FileRows) -> None:
+    hint = _hint(reading.columns)
+    if "prompt_id" not in reading.columns:
+        message, field = _("There is no column prompt_id."), "prompt_id"
+    elif not {"text", "turns"} & set(reading.columns):
+        message, field = _("There is neither a column text nor one turns."), "text"
+    else:
+        return
+    raise ColumnsUnclear(message, hint=hint, field=field, reading=reading, synonyms=PROMPT_COLUMNS)
 
 
 def _hint(columns: Sequence[str]) -> str:

@@ -260,7 +260,7 @@ def test_why_a_file_cannot_be_read_is_german(
 ) -> None:
     draft = make_campaign(chatbots=3, prompts=4, start=False)
     sent = {"file": SimpleUploadedFile(name, content.encode()), "pasted": ""}
-    assert said in words(german.post(f"/console/{draft.public_id}/setup/prompts/", sent))
+    assert said in words(german.post(f"/console/{draft.public_id}/setup/prompts/", sent, follow=True))
 
 
 def test_programs_are_told_the_problems_of_rows_in_english(alice: User) -> None:

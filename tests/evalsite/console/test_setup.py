@@ -142,7 +142,7 @@ def test_prompts_can_be_pasted(owner: Client, draft: Campaign) -> None:
 
 @pytest.mark.parametrize(
     ("sent", "said"),
-    [({"pasted": ""}, "Choose a file"), ({"pasted": "prompt_id,words\n1,x"}, "neither a column text")],
+    [({"pasted": ""}, "Choose a file"), ({"pasted": "prompt_id,prompt_id\n1,x"}, "Two columns have the same name")],
 )
 def test_what_cannot_be_read_is_said_and_not_kept(
     owner: Client, draft: Campaign, sent: dict[str, str], said: str

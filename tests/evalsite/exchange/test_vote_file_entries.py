@@ -32,6 +32,16 @@ Write = Callable[..., Path]
 NAMES = [form.name for form in FORMATS]
 TITLES = {form.name: form.title for form in FORMATS}
 TWINS = ("missing", "unknown", "truncated")
+# Commands read every format each time. Page and API read it by the same reader, so two formats show that they do.
+FEW = NAMES[:1] + NAMES[-1:]
+
+
+def full_if(long: bool, *values: str) -> Any:
+    return pytest.param(*values, marks=pytest.mark.full if long else ())
+
+
+SOME = [full_if(name not in FEW, name) for name in NAMES]
+BROKEN = [full_if(name not in FEW and twin != "unknown", name, twin) for name in NAMES for twin in TWINS]
 TIES = "Tie", "Both are bad"
 SENT = "/api/v1/organisations/alice/votes?"
 
@@ -129,7 +139,7 @@ def test_import_votes_stores_every_vote(write: Write, capsys: pytest.CaptureFixt
     check_stored(example)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SOME)
 def test_page_shows_and_stores_every_vote(owner: Client, name: str) -> None:
     example = EXAMPLES[name]
     address = upload(owner, example.form(example.rows))
@@ -146,7 +156,7 @@ def test_page_shows_and_stores_every_vote(owner: Client, name: str) -> None:
     assert not Upload.objects.exists()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SOME)
 def test_api_checks_and_stores_every_vote(api: Api, name: str) -> None:
     example = EXAMPLES[name]
     a, b, ties, bad = example.counts
@@ -169,8 +179,7 @@ def test_api_checks_and_stores_every_vote(api: Api, name: str) -> None:
     assert AuditEntry.objects.filter(act="set_up", target="votes.dat").count() == 1
 
 
-@pytest.mark.parametrize("twin", TWINS)
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("name", "twin"), BROKEN)
 def test_broken_twin_is_refused_by_every_entry(
     write: Write, capsys: pytest.CaptureFixture[str], owner: Client, api: Api, name: str, twin: str
 ) -> None:
