@@ -19,6 +19,7 @@ from evalsite.scorecards.models import ConversationSet
 from evalsite.scorecards.selectors import (
     STRATEGIES,
     ShownScorecard,
+    conversations_counted,
     examples_of,
     may_change,
     scorecard_pending,
@@ -47,7 +48,7 @@ def set_context(found: ConversationSet, user: User, query: QueryDict) -> dict[st
     shown = shown_scorecard(found, query)
     context: dict[str, Any] = {
         "set": found,
-        "conversations": found.conversations.count(),
+        "conversations": conversations_counted(found),
         "pending": scorecard_pending(found),
         "may_change": may_change(user, found.organisation),
         "log": log_rows(list(audit_of(found.public_id)[:_LOGGED])),

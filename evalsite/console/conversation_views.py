@@ -26,6 +26,7 @@ from evalsite.scorecards.models import ConversationSet
 from evalsite.scorecards.selectors import (
     conversation_set_get,
     conversation_sets_of,
+    has_chatbot,
     organisations_to_import,
     scorecard_document,
 )
@@ -113,7 +114,7 @@ def conversation_set(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse
 def chatbot(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
     """Show one chatbot of a set: ?name=<chatbot>."""
     found, name = conversation_set_get(person(request), public_id), request.GET.get("name", "")
-    if not found.conversations.filter(chatbot=name).exists():
+    if not has_chatbot(found, name):
         raise NotFound(_("The set has no such chatbot."), hint=_("Follow a link of the scorecard."))
     return render(request, "console/conversations/chatbot.html", chatbot_context(found, name))
 
@@ -177,6 +178,10 @@ def delete(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
     if request.POST.get("confirm", "").strip() != found.name:
         messages.error(request, _("Type the name of the set to delete it."))
         return redirect("console_conversation_set", found.public_id)
-    conversation_set_delete(conversation_set=found, by=person(request))
+    try:
+        conversation_set_delete(conversation_set=found, by=person(request))
+    except TouchstoneError as error:
+        messages.error(request, error.message)
+        return redirect("console_conversation_set", found.public_id)
     messages.success(request, _("The set was deleted."))
     return redirect("console_conversation_sets")

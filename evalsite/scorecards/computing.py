@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
+from evalsite.campaigns.models import Campaign
 from evalsite.core.db import write_transaction
 from evalsite.scorecards.conversations import ConversationRating, ScoredConversation, TurnLabel
 from evalsite.scorecards.domains import DOMAINS
 from evalsite.scorecards.evidence import Classify, contexts, runs_of
+from evalsite.scorecards.live_conversations import live_conversations
 from evalsite.scorecards.models import ConversationSet, ImportedConversation, ImportedRating, StoredScorecard
 from evalsite.scorecards.rating_prediction import predict_ratings
 from evalsite.scorecards.scorecard import Scorecard, scorecard_of
@@ -21,6 +25,7 @@ from evalsite.scorecards.stored_conversations import conversation_of, rating_of,
 from evalsite.scorecards.unified_scores import ScoreCells
 from evalsite.scorecards.values import prediction_values, scorecard_values
 from irt_engine.errors import NotIdentified
+from irt_engine.scorecard import Run
 
 CHUNK = 1_000  # Conversations whose topics are classified at a time.
 MOST_LEARNED = 5_000  # Rated conversations from which ratings are predicted.
@@ -35,6 +40,50 @@ def scorecard_compute(*, conversation_set: ConversationSet, classify: Classify, 
 
     Utterances are classified once in their life.
     """
+    read = (
+        _live(conversation_set.campaign, classify) if conversation_set.campaign else _stored(conversation_set, classify)
+    )
+    conversations, ratings = read.conversations, read.ratings
+    found = scorecard_of(conversations, ratings, read.labels, runs=read.runs, seed=seed)
+    content = scorecard_values(found.with_warnings(read.warnings))
+    content |= {"cells": _cells(found), "domains": _domains(conversations, read.runs), "over_time": _over_time(ratings)}
+    with write_transaction():
+        stored = StoredScorecard.objects.create(
+            conversation_set=conversation_set, conversations=len(conversations), content=content
+        )
+    prediction = _prediction(conversation_set, read, seed)
+    with write_transaction():
+        StoredScorecard.objects.filter(pk=stored.pk).update(prediction=prediction)
+    return stored
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What a scorecard is computed from. `known` is a classifier that looks up the domains of these conversations."""
+
+    conversations: list[ScoredConversation]
+    runs: dict[str, tuple[Run, ...]]
+    ratings: list[ConversationRating]
+    labels: list[TurnLabel]
+    warnings: list[str]
+    known: Callable[[Sequence[ScoredConversation]], Classify]
+
+
+def _live(campaign: Campaign, classify: Classify) -> _Read:
+    """Read the live conversations of a campaign. Their topics are classified anew, since nothing of them is stored."""
+    conversations = list(live_conversations(campaign))
+    pairs = {one.conversation_id: contexts(one) for one in conversations}
+    different = list(dict.fromkeys(pair for some in pairs.values() for pair in some))
+    domain = dict(zip(different, classify(different), strict=True))
+    runs = {key: runs_of([_NUMBER[domain[pair]] for pair in some]) for key, some in pairs.items()}
+    ratings = [rating for one in conversations for rating in one.ratings]
+    return _Read(
+        conversations, runs, ratings, [], [], lambda _: lambda asked: [domain.get(one, "none") for one in asked]
+    )
+
+
+def _stored(conversation_set: ConversationSet, classify: Classify) -> _Read:
+    """Read the imported conversations of a set."""
     domains_store(conversation_set, classify)
     conversations: list[ScoredConversation] = []
     runs = {}
@@ -43,17 +92,8 @@ def scorecard_compute(*, conversation_set: ConversationSet, classify: Classify, 
         runs[row.key] = runs_of(row.domains or ())
     ratings, warnings = _ratings(conversation_set)
     labels, label_warnings = _labels(conversation_set)
-    found = scorecard_of(conversations, ratings, labels, runs=runs, seed=seed)
-    content = scorecard_values(found.with_warnings([*warnings, *label_warnings]))
-    content |= {"cells": _cells(found), "domains": _domains(conversations, runs), "over_time": _over_time(ratings)}
-    with write_transaction():
-        stored = StoredScorecard.objects.create(
-            conversation_set=conversation_set, conversations=len(conversations), content=content
-        )
-    prediction = _prediction(conversation_set, conversations, ratings, seed)
-    with write_transaction():
-        StoredScorecard.objects.filter(pk=stored.pk).update(prediction=prediction)
-    return stored
+    known = partial(_stored_domains, conversation_set)
+    return _Read(conversations, runs, ratings, labels, [*warnings, *label_warnings], known)
 
 
 def domains_store(conversation_set: ConversationSet, classify: Classify) -> int:
@@ -108,13 +148,12 @@ def _labels(conversation_set: ConversationSet) -> tuple[list[TurnLabel], list[st
 
 def _prediction(
     conversation_set: ConversationSet,
-    conversations: Sequence[ScoredConversation],
-    ratings: Sequence[ConversationRating],
+    read: _Read,
     seed: int,
 ) -> dict[str, Any] | None:
     """Return the report of predicted ratings on a sample of a large set; None if there are too few ratings."""
-    rated = {one.conversation_id for one in ratings}
-    order = list(conversations)
+    rated = {one.conversation_id for one in read.ratings}
+    order = list(read.conversations)
     random.Random(seed).shuffle(order)  # noqa: S311  not for secrets
     learned = list(islice((one for one in order if one.conversation_id in rated), MOST_LEARNED))
     predicted = list(islice((one for one in order if one.conversation_id not in rated), MOST_PREDICTED))
@@ -123,8 +162,8 @@ def _prediction(
     try:
         report = predict_ratings(
             [*learned, *predicted],
-            [one for one in ratings if one.conversation_id in names],
-            classify=_stored(conversation_set, [*learned, *predicted]),
+            [one for one in read.ratings if one.conversation_id in names],
+            classify=read.known([*learned, *predicted]),
             scale=scale,
             seed=seed,
         )
@@ -133,7 +172,7 @@ def _prediction(
     return prediction_values(report)
 
 
-def _stored(conversation_set: ConversationSet, conversations: Sequence[ScoredConversation]) -> Classify:
+def _stored_domains(conversation_set: ConversationSet, conversations: Sequence[ScoredConversation]) -> Classify:
     """Return a classifier that knows the stored domains of these conversations."""
     domain: dict[tuple[str, str], str] = {}
     wanted = {one.conversation_id: one for one in conversations}

@@ -1,4 +1,4 @@
-"""Imported conversations with their ratings, and scorecards that were computed from them.
+"""Imported conversations with their ratings, and scorecards that were computed from them or from live conversations.
 
 Conversations are personal data: they can be deleted, and who was erased does not come back with the next import.
 """
@@ -8,12 +8,13 @@ from django.db.models import Q
 from django.utils import timezone
 
 from evalsite.accounts.models import Organisation, OwnedQuerySet
+from evalsite.campaigns.models import Campaign
 from evalsite.core.db import PublicModel
 from evalsite.core.names import ShownNames
 
 
 class ConversationSet(ShownNames, PublicModel):
-    """Conversations of several chatbots that are compared on one scorecard."""
+    """Conversations of several chatbots, imported or of a live campaign, that are compared on one scorecard."""
 
     organisation = models.ForeignKey(Organisation, on_delete=models.PROTECT, related_name="conversation_sets")
     name = models.CharField(max_length=200)
@@ -23,6 +24,15 @@ class ConversationSet(ShownNames, PublicModel):
     lowest = models.FloatField(default=1, help_text="of the scale of the rating")
     highest = models.FloatField(default=5)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
+    campaign = models.OneToOneField(
+        Campaign,
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="conversation_set",
+        help_text="whose live conversations these are; null: they are imported",
+    )
+    mark = models.CharField(max_length=32, blank=True, default="", help_text="of the live conversations last computed")
 
     objects = OwnedQuerySet.as_manager()
 

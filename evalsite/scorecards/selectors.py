@@ -43,7 +43,7 @@ class ShownScorecard:
 def conversation_sets_of(user: User) -> QuerySet[ConversationSet]:
     """Return the sets of this person's organisations (staff: all)."""
     own = ConversationSet.objects.all() if user.is_staff else ConversationSet.objects.of(user)
-    found: QuerySet[ConversationSet] = own.select_related("organisation").order_by("name", "pk")
+    found: QuerySet[ConversationSet] = own.select_related("organisation", "campaign").order_by("name", "pk")
     return found
 
 
@@ -130,6 +130,22 @@ def _weight(name: str, text: str) -> float:
     if not 0 <= value <= MOST_WEIGHT:
         raise InvalidInput(gettext("A weight is a number from 0 to %(most)s.") % {"most": MOST_WEIGHT}, field=name)
     return value
+
+
+def has_chatbot(conversation_set: ConversationSet, chatbot: str) -> bool:
+    """Return whether the set has conversations with this chatbot; a live one, whether its scorecard has."""
+    if conversation_set.campaign_id is None:
+        return conversation_set.conversations.filter(chatbot=chatbot).exists()
+    shown = scorecard_shown(conversation_set)
+    return shown is not None and chatbot in shown.content["chatbots"]
+
+
+def conversations_counted(conversation_set: ConversationSet) -> int:
+    """Return the number of imported conversations; of live ones, of those on the newest scorecard."""
+    if conversation_set.campaign_id is None:
+        return conversation_set.conversations.count()
+    stored = conversation_set.scorecards.order_by("-pk").first()
+    return stored.conversations if stored else 0
 
 
 def examples_of(conversation_set: ConversationSet, chatbot: str) -> Sequence[ImportedConversation]:

@@ -12,7 +12,7 @@ from evalsite.accounts.models import Organisation, User
 from evalsite.core import jobs
 from evalsite.core.audit import audit_record
 from evalsite.core.db import write_transaction
-from evalsite.core.errors import InvalidInput
+from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.scorecards.conversations import ScoredConversation
 from evalsite.scorecards.models import ConversationSet, ErasedUser, ImportedConversation, ImportedRating
 from evalsite.scorecards.stored_conversations import digest, erased_among, rating_rows, row_of, user_hashes
@@ -42,12 +42,23 @@ def conversation_set_open(
         )
     with write_transaction():
         found, created = ConversationSet.objects.get_or_create(organisation=organisation, name=name)
+        imports_check(found)
         if scale is not None:
             found.criterion, found.lowest, found.highest = scale.criterion, scale.lowest, scale.highest
             found.save(update_fields=["criterion", "lowest", "highest"])
         if created:
             audit_record(act="make_conversation_set", subject=found.public_id, by=by, after={"name": name})
     return found
+
+
+def imports_check(conversation_set: ConversationSet) -> None:
+    """Raise Conflict for the live conversations of a campaign, which are changed there alone."""
+    if conversation_set.campaign_id is not None:
+        raise Conflict(
+            gettext("This set shows the live conversations of a campaign."),
+            hint=gettext("Import files into another set; erase annotators in the campaign."),
+            code="live_set",
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +112,7 @@ def user_erase(*, conversation_set: ConversationSet, user_id: str, by: User | No
     user_id = user_id.strip()
     if not user_id:
         raise InvalidInput(gettext("Name the user."), field="user_id")
+    imports_check(conversation_set)
     with write_transaction():
         theirs = ImportedConversation.objects.filter(conversation_set=conversation_set, user_key=user_id)
         ratings = ImportedRating.objects.filter(conversation__conversation_set=conversation_set, user_key=user_id)
@@ -124,6 +136,7 @@ def user_erase(*, conversation_set: ConversationSet, user_id: str, by: User | No
 
 def conversation_set_delete(*, conversation_set: ConversationSet, by: User | None = None) -> int:
     """Delete a set with everything in it. Return the number of its conversations."""
+    imports_check(conversation_set)
     with write_transaction():
         count = conversation_set.conversations.count()
         audit_record(

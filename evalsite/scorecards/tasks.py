@@ -2,8 +2,12 @@
 
 from evalsite.core import jobs
 from evalsite.core.db import write_transaction
+from evalsite.scorecards.live_conversations import live_mark
+from evalsite.scorecards.live_sets import live_sets_check
 from evalsite.scorecards.models import ConversationSet
 from evalsite.scorecards.services import SCORECARD_JOB
+
+jobs.sweeps(live_sets_check)
 
 
 @jobs.handles(SCORECARD_JOB, slow=True)
@@ -16,9 +20,11 @@ def scorecard(lease: jobs.Lease) -> None:
     found = ConversationSet.objects.filter(pk=lease.args["set"]).first()
     if found is None:
         return
-    if not found.conversations.exists():
+    mark = live_mark(found.campaign) if found.campaign else ""
+    if not mark and not found.conversations.exists():
         found.scorecards.all().delete()
         return
     made = scorecard_compute(conversation_set=found, classify=site_classifier().classify)
     with write_transaction():
         found.scorecards.filter(pk__lt=made.pk).delete()
+        ConversationSet.objects.filter(pk=found.pk).update(mark=mark)

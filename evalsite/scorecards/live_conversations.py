@@ -1,0 +1,67 @@
+"""Live conversations of a campaign as scorecards read them. Their texts are never copied: erasure finds them all.
+
+A scorecard is about one chatbot at a time. So only conversations with exactly one chatbot are read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from django.db.models import Count, Exists, F, Max, OuterRef, Prefetch, Q, QuerySet
+
+from evalsite.boards.live_turns import chatbot_names
+from evalsite.campaigns.models import Campaign
+from evalsite.dialogues.models import Continuation, Conversation, ConversationEntrant, Utterance
+from evalsite.judgments.selectors import annotators_excluded
+from evalsite.scorecards.conversations import ConversationRating, ScoredConversation, ScoredTurn, Speaker
+
+CRITERION = "rating"
+_CHUNK = 500
+# A reply that the annotator wrote is not one of the chatbot.
+_WRITTEN = Q(speaker=Utterance.Speaker.CHATBOT, turn__continuation__how=Continuation.How.WRITTEN)
+
+
+def finished_conversations(campaign: Campaign) -> QuerySet[Conversation]:
+    """Return the finished conversations with one chatbot, of annotators who are not excluded."""
+    rows = Conversation.objects.filter(campaign=campaign, erased_at=None).exclude(state=Conversation.State.OPEN)
+    rows = rows.exclude(annotator__in=annotators_excluded(campaign))
+    rows = rows.annotate(chatbots=Count("members", filter=Q(members__left_at=None)))
+    replied = Utterance.objects.filter(conversation=OuterRef("pk"), speaker=Utterance.Speaker.CHATBOT)
+    return rows.filter(Exists(replied.exclude(_WRITTEN)), chatbots=1).order_by("pk")
+
+
+def live_conversations(campaign: Campaign) -> Iterator[ScoredConversation]:
+    """Yield the finished conversations with their ratings, a few at a time in memory."""
+    names = chatbot_names(campaign)
+    present = Prefetch("members", ConversationEntrant.objects.filter(left_at=None), to_attr="present")
+    said = Prefetch("utterances", Utterance.objects.exclude(_WRITTEN).order_by("pk"), to_attr="said")
+    rows = finished_conversations(campaign).select_related("annotator").prefetch_related(present, said)
+    for row in rows.iterator(_CHUNK):
+        yield _conversation_of(row, names)
+
+
+def live_mark(campaign: Campaign) -> str:
+    """Return a value that changes whenever the scorecard of the campaign would; empty without any conversation."""
+    counts = finished_conversations(campaign).aggregate(
+        n=Count("pk"), last=Max(F("pk")), rated=Count("rating"), ended=Max("ended_at")
+    )
+    return hashlib.sha256(repr(sorted(counts.items())).encode()).hexdigest()[:32] if counts["n"] else ""
+
+
+def _conversation_of(row: Any, names: Mapping[int, str]) -> ScoredConversation:
+    chatbot = names[row.present[0].entrant_id]
+    key, user = str(row.public_id), str(row.annotator.public_id)
+    rating = ConversationRating(key, chatbot, CRITERION, float(row.rating or 0), user_id=user, at=row.ended_at)
+    return ScoredConversation(
+        conversation_id=key,
+        chatbot=chatbot,
+        turns=tuple(ScoredTurn(Speaker(one.speaker), one.text, one.written_at) for one in row.said),
+        user_id=user,
+        started_at=row.started_at,
+        ended_at=row.ended_at,
+        assignment_probability=row.probability,
+        ratings=() if row.rating is None else (rating,),
+        feedback=row.feedback,
+    )
