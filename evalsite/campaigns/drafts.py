@@ -82,7 +82,7 @@ def draft_create(*, organisation: Organisation, name: str, aspect: NewAspect, by
         raise NotAllowed(_("You may not set up campaigns of this organisation."), hint=_("Ask its owner."))
     admit_costly(what="campaign", who=by.public_id)
     with write_transaction():
-        slug = _free_slug(name)
+        slug = free_slug(name)
         prompt_set = prompt_set_create(organisation=organisation, name=_free_set_name(organisation, slug), prompts=[])
         campaign = campaign_create(
             organisation=organisation, name=name, slug=slug, prompt_set=prompt_set, design=Design(aspects=(aspect,))
@@ -92,7 +92,7 @@ def draft_create(*, organisation: Organisation, name: str, aspect: NewAspect, by
     return campaign
 
 
-def _free_slug(name: str) -> str:
+def free_slug(name: str) -> str:
     stem = slugify(name)[:60] or "campaign"
     taken = RESERVED_SLUGS | set(Campaign.objects.filter(slug__startswith=stem).values_list("slug", flat=True))
     numbered = (f"{stem}-{number}" for number in range(2, len(taken) + 3))

@@ -106,14 +106,17 @@ def enrolment_make(
     if onboarding_of(campaign).erasure == Onboarding.Erasure.REMOVE:
         how["erasure"] = Onboarding.Erasure.REMOVE
     with write_transaction():
-        annotator = _annotator_of(annotator, user, kind)
+        annotator = annotator_ensure(annotator, user, kind)
         enrolment, _ = Enrolment.objects.update_or_create(
             campaign=campaign, annotator=annotator, defaults={"left_at": None, **how}
         )
     return enrolment
 
 
-def _annotator_of(annotator: Annotator | None, user: User | None, kind: Annotator.Kind) -> Annotator:
+def annotator_ensure(
+    annotator: Annotator | None, user: User | None, kind: Annotator.Kind = Annotator.Kind.HUMAN
+) -> Annotator:
+    """Return the one annotator of this account, or the given pseudonym, or a new one. A pseudonym joins the account."""
     if user is None:
         return annotator or Annotator.objects.create(kind=kind)
     known = Annotator.objects.filter(user=user).first()

@@ -18,6 +18,7 @@ from evalsite.campaigns.models import Campaign, Onboarding
 from evalsite.campaigns.selectors import onboarding_of
 from evalsite.core.errors import InvalidInput, NotFound
 from evalsite.core.throttle import admit, client_address
+from evalsite.dialogues.studies import study_get, study_join
 from evalsite.judgments.arrivals import (
     MTURK_HOSTS,
     PREVIEW,
@@ -91,6 +92,21 @@ def mturk_frame(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
     context = welcome_context(campaign)
     address = f"{reverse('arrive', args=[campaign_id])}?{request.GET.urlencode()}"
     return render(request, "mturk_frame.html", {**context, "preview": preview, "address": address})
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def study(request: HttpRequest, study_id: uuid.UUID) -> HttpResponse:
+    """Show the entry of a study. POST allocates the visitor to an arm and leads there, always to the same one."""
+    found = study_get(study_id=study_id, user=user_of(request))
+    if request.method != "POST":
+        return render(request, "study.html", {"study": found})
+    known = known_annotator(request)
+    if known is None:
+        admit(what="enrol", who=client_address(request), at_most=settings.ENROLMENTS_PER_HOUR, per_s=3600)
+    annotator, arm = study_join(study=found, annotator=known, user=user_of(request))
+    remember(request, annotator)
+    return redirect("judge", key=arm.public_id)
 
 
 def _welcome(

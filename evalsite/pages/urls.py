@@ -21,6 +21,7 @@ from evalsite.pages import (
     submission_views,
     token_views,
     views,
+    webhook_views,
 )
 
 urlpatterns = [
@@ -80,6 +81,7 @@ urlpatterns = [
     path("chat/<slug:key>/end/", chat_views.chat_end, name="chat_end"),
     path("chat/<slug:key>/leave/", chat_views.chat_leave, name="chat_leave"),
     path("join/<str:secret>/", arrival_views.join, name="join"),
+    path("studies/<uuid:study_id>/", arrival_views.study, name="study"),
     path("arrive/<uuid:campaign_id>/", arrival_views.arrive, name="arrive"),
     path("arrive/<uuid:campaign_id>/mturk/", arrival_views.mturk_frame, name="mturk_frame"),
     path("me/", annotator_page_views.me, name="me"),
@@ -98,6 +100,16 @@ urlpatterns = [
     path("account/address/<str:token>/", account_views.confirm_address, name="address_confirm"),
     path("account/tokens/", token_views.tokens, name="tokens"),
     path("account/tokens/<int:number>/revoke/", token_views.token_revoke, name="token_revoke"),
+    path("account/webhooks/", webhook_views.webhooks, name="webhooks"),
+    path("account/webhooks/<uuid:webhook>/", webhook_views.webhook, name="webhook"),
+    path("account/webhooks/<uuid:webhook>/secret/", webhook_views.webhook_secret, name="webhook_secret"),
+    path("account/webhooks/<uuid:webhook>/delete/", webhook_views.webhook_remove, name="webhook_remove"),
+    path("account/webhooks/<uuid:webhook>/<slug:act>/", webhook_views.webhook_act, name="webhook_act"),
+    path(
+        "account/webhooks/<uuid:webhook>/deliveries/<uuid:delivery>/again/",
+        webhook_views.delivery_again,
+        name="delivery_again",
+    ),
     path("account/organisations/", organisation_views.organisations, name="organisations"),
     path("account/organisations/<slug:slug>/", organisation_views.organisation, name="organisation"),
     path("account/organisations/<slug:slug>/role/", organisation_views.member_role, name="member_role"),

@@ -41,7 +41,7 @@ from tests.shared import shared
 
 BOARD = ("", "charts/", "prompts/", "method/", "embed/")
 ACCOUNT = ("login", "sign-up", "password", "password/sent")
-OWN = ("tokens", "organisations", "organisations/acme")
+OWN = ("tokens", "webhooks", "organisations", "organisations/acme")
 NAMES = (
     "Touchstone",
     "Trial",
