@@ -76,6 +76,10 @@ class ChatbotServer(ThreadingHTTPServer):
         self._closing = threading.Event()
 
     @property
+    def host(self) -> str:
+        return str(self.server_address[0])
+
+    @property
     def url(self) -> str:
         """The address without a path."""
         return f"http://{self.server_address[0]!s}:{self.server_address[1]}"
@@ -125,10 +129,12 @@ class ChatbotServer(ThreadingHTTPServer):
 
 
 @contextmanager
-def chatbots_served(*, api_key: str = "", usual: Behaviour | None = None) -> Iterator[ChatbotServer]:
-    """Run the server in a thread, on a free port of this machine."""
-    with ChatbotServer(api_key=api_key, usual=usual) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+def chatbots_served(
+    *, api_key: str = "", usual: Behaviour | None = None, host: str = "127.0.0.1", port: int = 0, poll_s: float = 0.01
+) -> Iterator[ChatbotServer]:
+    """Run the server in a thread, on a free port of this machine unless one is given."""
+    with ChatbotServer(host, port, api_key=api_key, usual=usual) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(poll_s,), daemon=True)
         thread.start()
         try:
             yield server

@@ -4,45 +4,22 @@ Each annotator runs in its own thread. It enrols, claims a block and judges one 
 It continues until the campaign has stopped or the stop event is set, then returns its open assignments. Depending on
 its habits, it also undoes answers, skips items, and leaves in the middle of a block.
 
-If the server is busy or unreachable (no connection, 429, 5xx), the request is retried with growing delays. A retry is
-the same request with the same Idempotency-Key, so a lost response has no effect. An enrolment is the exception: its key
-has no owner yet, so a lost response leaves an unused row.
+Requests are retried (`api_session`). An enrolment is the exception to their safety: its key has no owner yet, so a lost
+response leaves an unused row.
 """
 
 import random
 import threading
 import time
-import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass, field
-from http import HTTPStatus
-from typing import Any, Literal, Self
+from typing import Literal
 
 import httpx2
 
 from evalsite.demo.annotators import JsonObject, SimulatedAnnotator
-
-GONE = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT, HTTPStatus.GONE})
-"""Answers by which one assignment is lost (its lease ran out, say), but the annotator can go on."""
-
-
-@dataclass(frozen=True, slots=True)
-class Patience:
-    """Retry settings, in seconds.
-
-    attempts: total number of tries.
-    """
-
-    first_s: float = 0.25
-    factor: float = 2.0
-    most_s: float = 5.0
-    attempts: int = 20
-
-    def waits(self) -> Iterable[float]:
-        """Return the delays between the attempts, one fewer than the attempts."""
-        return (min(self.first_s * self.factor**n, self.most_s) for n in range(self.attempts - 1))
+from evalsite.demo.api_session import GONE, ApiSession, ClientError, Patience, StopRequested
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,18 +120,6 @@ class RunSummary:
         return sum(tally.judgments for tally in self.tallies)
 
 
-class ClientError(Exception):
-    """The server refused a request, or was unreachable for too long."""
-
-    def __init__(self, message: str, *, status: int | None = None) -> None:
-        super().__init__(message)
-        self.status = status
-
-
-class _StoppedError(Exception):
-    """The stop event was set during a pause."""
-
-
 def run_panel(
     panel: Sequence[SimulatedAnnotator], drive: Drive, *, stop: threading.Event, report: Report
 ) -> RunSummary:
@@ -181,7 +146,7 @@ def run_annotator(
         session = _Session(annotator, drive, http, stop, report)
         try:
             ended = session.work()
-        except _StoppedError:
+        except StopRequested:
             ended = "asked to stop"
         except ClientError as error:
             ended = f"gave up: {error}"
@@ -201,16 +166,16 @@ class _Session:
         stop: threading.Event,
         report: Report,
     ) -> None:
-        self._annotator, self._drive, self._http = annotator, drive, http
-        self._stop, self._report = stop, report
+        self._annotator, self._drive, self._report = annotator, drive, report
         self._rng = random.Random(f"{drive.seed}/{annotator.name}")  # noqa: S311  (a simulation, no secret)
-        self._judgments = self._taken_back = self._skipped = self._guessed = self._lost = self._retries = 0
+        self._judgments = self._taken_back = self._skipped = self._guessed = self._lost = 0
+        self._api = ApiSession(http, drive.patience, stop, lambda trouble: self._tell("retried", trouble))
 
     def work(self) -> str:
         """Enrol and judge block after block. Return why it ended."""
         self._enrol()
         while True:
-            claimed = self._send(f"{self._campaign}/claims", {"count": self._drive.block})
+            claimed = self._api.send(f"{self._campaign}/claims", {"count": self._drive.block})
             self._judge_block(claimed["assignments"])
             if claimed["assignments"]:
                 continue
@@ -218,14 +183,11 @@ class _Session:
             if campaign["state"] == "stopped":
                 return "the campaign has stopped"
             self._tell("waiting", _wait_reason(campaign))
-            self._wait(float(campaign.get("retry_after_s") or 1.0))
+            self._api.wait(float(campaign.get("retry_after_s") or 1.0))
 
     def leave(self) -> None:
         """Return the open assignments in one attempt. Without it, their leases would expire."""
-        if "Authorization" not in self._http.headers:
-            return
-        with suppress(httpx2.TransportError):
-            self._http.post(f"{self._campaign}/returns", json={}, headers=_new_key(), timeout=2.0)
+        self._api.part(f"{self._campaign}/returns")
 
     def tally(self, ended: str) -> SimulatedWork:
         who = self._annotator
@@ -237,7 +199,7 @@ class _Session:
             skipped=self._skipped,
             guessed=self._guessed,
             lost=self._lost,
-            retries=self._retries,
+            retries=self._api.retries,
             ended=ended,
         )
 
@@ -246,18 +208,14 @@ class _Session:
         return f"/api/v1/campaigns/{self._drive.campaign}"
 
     def _enrol(self) -> None:
-        enrolled = self._send(
-            "/api/v1/annotators", {"campaign": self._drive.campaign, "kind": "simulated", "consent": True}
-        )
-        self._http.headers["Authorization"] = f"Bearer {enrolled['token']}"
-        self._tell("enrolled", str(enrolled["annotator"]))
+        self._tell("enrolled", self._api.enrol(self._drive.campaign))
 
     def _judge_block(self, block: Sequence[JsonObject]) -> None:
         leaves = bool(block) and self._does(self._drive.habits.leave)
         for assignment in block[:1] if leaves else block:
             self._judge(assignment)
         if leaves:
-            self._send(f"{self._campaign}/returns", {})
+            self._api.send(f"{self._campaign}/returns", {})
             self._tell("returned", str(len(block) - 1))
 
     def _judge(self, assignment: JsonObject) -> None:
@@ -276,7 +234,7 @@ class _Session:
             self._tell("lost", str(error))
 
     def _skip(self, assignment: JsonObject) -> None:
-        self._send(f"/api/v1/assignments/{assignment['id']}/skip", {"reason": "cannot_judge"})
+        self._api.send(f"/api/v1/assignments/{assignment['id']}/skip", {"reason": "cannot_judge"})
         self._skipped += 1
         self._tell("skipped")
 
@@ -284,15 +242,15 @@ class _Session:
         """Submit an answer, or one that replaces `supersedes`. Return the ID of the judgment."""
         started = time.monotonic()
         answers = self._annotator.answers(assignment, self._rng)
-        self._wait(self._rng.expovariate(1.0) * self._drive.pause_s)
+        self._api.wait(self._rng.expovariate(1.0) * self._drive.pause_s)
         # Built once, because a retry must send exactly the same answer.
         body = {"answers": answers, "client_ms": round(1000 * (time.monotonic() - started))}
         if supersedes is not None:
             body["supersedes"] = supersedes
         choices = {answer["aspect"]: answer["choice"] for answer in answers}
         try:
-            recorded = self._send(f"/api/v1/assignments/{assignment['id']}/judgment", body)
-        except (ClientError, _StoppedError) as error:
+            recorded = self._api.send(f"/api/v1/assignments/{assignment['id']}/judgment", body)
+        except (ClientError, StopRequested) as error:
             if getattr(error, "status", None) not in GONE:
                 self._tell("unsure", str(error), Receipt(assignment["id"], choices, None, supersedes))
             raise
@@ -308,27 +266,6 @@ class _Session:
         """Return whether the annotator acts on a habit now. A probability of zero draws no random number."""
         return probability > 0 and self._rng.random() < probability
 
-    def _send(self, path: str, body: JsonObject) -> dict[str, Any]:
-        """Send a POST until the server responds.
-
-        Raises ClientError if it refuses or all attempts fail.
-        """
-        waits, key = iter(self._drive.patience.waits()), _new_key()
-        while True:
-            attempt = _Attempt.of(self._http, path, body, key)
-            if attempt.answer is not None:
-                return attempt.answer
-            wait = next(waits, None)
-            if wait is None or not attempt.worth_another:
-                raise ClientError(attempt.trouble, status=attempt.status)
-            self._retries += 1
-            self._tell("retried", attempt.trouble)
-            self._wait(max(wait, attempt.asked_wait_s))
-
-    def _wait(self, seconds: float) -> None:
-        if self._stop.wait(seconds):
-            raise _StoppedError
-
     def _tell(self, what: What, detail: str = "", receipt: Receipt | None = None) -> None:
         self._report(ClientEvent(self._annotator.name, what, detail, receipt))
 
@@ -337,60 +274,3 @@ def _wait_reason(campaign: JsonObject) -> str:
     """Return the server's reason for an empty block."""
     reason, hint = campaign.get("reason") or campaign["state"], campaign.get("hint", "")
     return f"{reason}: {hint}" if hint else str(reason)
-
-
-def _new_key() -> dict[str, str]:
-    """Return the header that identifies a retried request."""
-    return {"Idempotency-Key": str(uuid.uuid4())}
-
-
-@dataclass(frozen=True, slots=True)
-class _Attempt:
-    """The result of one request: a response, or an error with a flag for retrying (`worth_another`)."""
-
-    answer: dict[str, Any] | None = None
-    trouble: str = ""
-    status: int | None = None
-    worth_another: bool = False
-    asked_wait_s: float = 0.0
-
-    @classmethod
-    def of(cls, http: httpx2.Client, path: str, body: JsonObject, headers: Mapping[str, str]) -> Self:
-        try:
-            response = http.post(path, json=body, headers=headers)
-        except httpx2.TransportError as error:
-            return cls(trouble=f"no answer ({type(error).__name__})", worth_another=True)
-        if response.is_success:
-            return cls._read(response)
-        busy = response.status_code == HTTPStatus.TOO_MANY_REQUESTS or response.status_code >= 500
-        return cls(
-            trouble=_error_text(response),
-            status=response.status_code,
-            worth_another=busy,
-            asked_wait_s=_retry_after(response),
-        )
-
-    @classmethod
-    def _read(cls, response: httpx2.Response) -> Self:
-        try:
-            answer = response.json()
-        except ValueError:
-            answer = None
-        if not isinstance(answer, dict):
-            return cls(trouble="the answer is no JSON object: is this the right address?")
-        return cls(answer=answer, status=response.status_code)
-
-
-def _error_text(response: httpx2.Response) -> str:
-    """Return the status and the message of an API error object, if the body is one."""
-    try:
-        message = str(response.json()["error"]["message"])
-    except (ValueError, KeyError, TypeError):
-        return f"HTTP {response.status_code}"
-    return f"HTTP {response.status_code}: {message}"
-
-
-def _retry_after(response: httpx2.Response) -> float:
-    """Return the seconds of a Retry-After header; 0 without one, or for a date, which our server does not send."""
-    header = response.headers.get("Retry-After", "")
-    return float(header) if header.isdecimal() else 0.0

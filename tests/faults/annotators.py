@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from evalsite.demo.annotators import panel
-from evalsite.demo.client import ClientEvent, Drive, Habits, Patience, Receipt, run_panel
+from evalsite.demo.api_session import Patience
+from evalsite.demo.client import ClientEvent, Drive, Habits, Receipt, run_panel
 from evalsite.demo.services import SLUG
 from evalsite.demo.truth import SimulatedTruth, load_prompts
 

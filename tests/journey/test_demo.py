@@ -9,9 +9,9 @@ from evalsite.demo.truth import SimulatedTruth, load_prompts
 from tests.processes import Start, alive, children_of, end, free_port, visit, wait_for
 
 
-def board(url: str) -> dict:
+def board(url: str, slug: str = "demonstration") -> dict:
     with visit(url) as site:
-        answer: dict = site.get("/api/v1/boards/demonstration").raise_for_status().json()
+        answer: dict = site.get(f"/api/v1/boards/{slug}").raise_for_status().json()
     return answer
 
 
@@ -33,6 +33,7 @@ def test_ctrl_c_ends_all_and_the_next_start_goes_on(manage: Start) -> None:
     kept = wait_for(lambda: board(url)["judgments"], what="the second start")
     assert kept >= 10
     wait_for(lambda: board(url)["judgments"] > kept, what="further judgments")
+    wait_for(lambda: board(url, "small-talk")["judgments"], what="judged turns of live conversations")
     status, output = end(process)
     assert status == 0, output
     assert f"{url}/boards/demonstration/" in output

@@ -16,8 +16,9 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from evalsite.demo.annotators import AnnotatorKind, SimulatedAnnotator, panel
+from evalsite.demo.api_session import Patience
 from evalsite.demo.bots import BOTS
-from evalsite.demo.client import ClientEvent, Drive, Habits, Patience, run_annotator, run_panel
+from evalsite.demo.client import ClientEvent, Drive, Habits, run_annotator, run_panel
 from evalsite.demo.management.commands import simulate_annotators
 from evalsite.demo.truth import SimulatedTruth, load_prompts
 from tests.processes import free_port

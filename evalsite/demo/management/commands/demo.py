@@ -6,23 +6,35 @@ import time
 import urllib.error
 import urllib.request
 from dataclasses import replace
+from ipaddress import ip_network
 from typing import Any
 
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from evalsite.boards.models import Board
 from evalsite.core.env import private_file
 from evalsite.core.management.commands.serve import check_host, check_port, in_address, serving_children
 from evalsite.core.supervisor import Child, sole_supervisor, supervise
+from evalsite.demo.live_campaign import live_campaign_load, live_chatbots
 from evalsite.demo.management.commands.simulate_annotators import nobody_or_how_many, speed
-from evalsite.demo.services import OPEN_SLUG, SLUG, administrator_ensure, demonstration_load, open_campaign_load
+from evalsite.demo.services import (
+    LIVE_SLUG,
+    OPEN_SLUG,
+    SLUG,
+    administrator_ensure,
+    demonstration_load,
+    open_campaign_load,
+)
 
+CHATTERS = "2"  # simulated people who chat: few, since they go on as long as nobody stops them
 ADDRESSES = """
   Touchstone is running.
 
     Leaderboard   {url}/boards/{slug}/
     Judge         {url}/judge/{open_slug}/   (without an end; its board is at /boards/{open_slug}/)
+    Chat          {url}/judge/{live_slug}/   (with live chatbots; its board is at /boards/{live_slug}/)
     Admin         {url}/admin/   ({username} / {password})
 
   {state}
@@ -60,11 +72,17 @@ class Command(BaseCommand):
         call_command("migrate", verbosity=0, interactive=False)
         board = demonstration_load()
         open_campaign_load()
+        with live_chatbots() as chatbots:
+            nearby = _network_allow(chatbots.host)
+            live_campaign_load(url=chatbots.url)
+            self._serve(host, port, options, board, nearby)
+        self.stdout.write("Touchstone has ended.")
+
+    def _serve(self, host: str, port: int, options: dict[str, Any], board: Board, networks: str) -> None:
         url = f"http://{in_address(host)}:{port}"
         threading.Thread(target=self._announce, args=(url, board.default_of), daemon=True).start()
         annotators = [_annotators(url, options)] if options["annotators"] else []
-        supervise([*_serving(host, port), *annotators])
-        self.stdout.write("Touchstone has ended.")
+        supervise([*_serving(host, port, networks), *annotators])
 
     def _announce(self, url: str, campaign: Any) -> None:
         """Print the addresses when they respond."""
@@ -79,6 +97,7 @@ class Command(BaseCommand):
                 url=url,
                 slug=SLUG,
                 open_slug=OPEN_SLUG,
+                live_slug=LIVE_SLUG,
                 username=administrator.username,
                 password=administrator.password,
                 state=collecting if campaign.collecting else stopped,
@@ -87,17 +106,28 @@ class Command(BaseCommand):
         self.stdout.flush()
 
 
-def _serving(host: str, port: int) -> list[Child]:
-    """Run the two processes of the site.
+def _network_allow(host: str) -> str:
+    """Allow calls of the chatbots' address, here and (by the value that is returned) in the processes of the site."""
+    own = ip_network(host)
+    if own not in settings.ENDPOINT_NETWORKS:
+        settings.ENDPOINT_NETWORKS = (*settings.ENDPOINT_NETWORKS, own)
+    return ",".join(str(network) for network in settings.ENDPOINT_NETWORKS)
+
+
+def _serving(host: str, port: int, networks: str) -> list[Child]:
+    """Run the processes of the site.
 
     The simulated annotators all come from one network as newcomers, so their limit is off.
     """
-    no_limit = {"TOUCHSTONE_NEWCOMER_PERCENT": os.environ.get("TOUCHSTONE_NEWCOMER_PERCENT", "100")}
-    return [replace(child, environment={**child.environment, **no_limit}) for child in serving_children(host, port)]
+    own = {
+        "TOUCHSTONE_NEWCOMER_PERCENT": os.environ.get("TOUCHSTONE_NEWCOMER_PERCENT", "100"),
+        "TOUCHSTONE_ENDPOINT_NETWORKS": networks,
+    }
+    return [replace(child, environment={**child.environment, **own}) for child in serving_children(host, port)]
 
 
 def _annotators(url: str, options: dict[str, Any]) -> Child:
-    arguments = ("simulate_annotators", "--url", url, "--count", str(options["annotators"]))
+    arguments = ("simulate_annotators", "--url", url, "--count", str(options["annotators"]), "--chatters", CHATTERS)
     # They need no numpy threads, and should not slow down the visitor's machine.
     environment = {"OMP_NUM_THREADS": "1"}
     return Child("annotators", (*arguments, "--speed", str(options["speed"])), environment, may_end=True)

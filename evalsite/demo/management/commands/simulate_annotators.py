@@ -5,6 +5,9 @@ import threading
 import time
 from argparse import ArgumentTypeError
 from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from types import FrameType
 from typing import Any
 from urllib.parse import urlsplit
@@ -15,8 +18,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from evalsite.core.supervisor import follow_parent
 from evalsite.core.terminal import shown
 from evalsite.demo.annotators import panel
+from evalsite.demo.chatting import Chats, run_chatters
 from evalsite.demo.client import PEOPLE, ClientEvent, Drive, RunSummary, run_panel
-from evalsite.demo.services import SEED, SLUG
+from evalsite.demo.services import LIVE_SLUG, SEED, SLUG
 from evalsite.demo.truth import SimulatedTruth, load_prompts
 
 GAVE_UP = "gave up"
@@ -29,19 +33,26 @@ QUIET_S = 3.0  # A site that is starting gets this long without a message.
 
 
 class Command(BaseCommand):
-    help = "Let simulated annotators judge the demonstration's chatbots through the HTTP API until it stops."
+    help = (
+        "Let simulated annotators judge the demonstration's chatbots through the HTTP API until it stops, and "
+        "simulated people chat in its live campaign."
+    )
     requires_system_checks = ()
     requires_migrations_checks = False
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--url", type=address, default="http://127.0.0.1:8000", help="address of the service")
         parser.add_argument("--campaign", default=SLUG, help="slug or public id")
-        parser.add_argument("--count", type=how_many, default=12, help="annotators")
+        parser.add_argument("--count", type=nobody_or_how_many, default=12, help="annotators")
+        parser.add_argument("--chat-campaign", default=LIVE_SLUG, help="live campaign: slug or public id")
+        parser.add_argument("--chatters", type=nobody_or_how_many, default=0, help="people who chat in it")
         parser.add_argument("--seed", type=int, default=SEED)
         parser.add_argument("--speed", type=speed, default=1.0, help="2 judges twice as fast (mean pause 1 s / speed)")
         parser.add_argument("--wait", type=seconds, default=90.0, help="seconds to wait for a site that is starting")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        if not options["count"] and not options["chatters"]:
+            raise CommandError("argument --count: 0 needs people who chat. Set --chatters, or a number from 1.")
         self._waits: Counter[str] = Counter()
         stop = threading.Event()
 
@@ -59,11 +70,25 @@ class Command(BaseCommand):
             habits=PEOPLE,
         )
         self._wait_for(drive.base_url, options["wait"], stop)
-        members = panel(options["count"], options["seed"], SimulatedTruth.of(load_prompts()))
-        summary = run_panel(members, drive, stop=stop, report=self._report)
-        self._tell(summary)
-        gave_up = Counter(tally.ended for tally in summary.tallies if tally.ended.startswith(GAVE_UP))
-        if gave_up.total() == len(members):
+        prompts = load_prompts()
+        truth = SimulatedTruth.of(prompts)
+        live = replace(drive, campaign=options["chat_campaign"])
+        chatters = panel(options["chatters"], options["seed"], truth) if options["chatters"] else ()
+        with ThreadPoolExecutor(max_workers=1, thread_name_prefix="chatters") as pool:
+            chatting = pool.submit(run_chatters, chatters, live, prompts, stop=stop, report=self._report)
+            members = panel(options["count"], options["seed"], truth) if options["count"] else ()
+            try:
+                summary = run_panel(members, drive, stop=stop, report=self._report)
+            except BaseException:
+                stop.set()
+                raise
+            if members:
+                self._tell(summary)
+            chats = chatting.result()
+        self._tell_chats(chats)
+        reasons = [*(one.ended for one in summary.tallies), *(one.ended for one in chats)]
+        gave_up = Counter(reason for reason in reasons if reason.startswith(GAVE_UP))
+        if reasons and gave_up.total() == len(reasons):
             ((ended, _),) = gave_up.most_common(1)
             raise CommandError(f"Every annotator {ended.rstrip('.')}. Check --url and --campaign.")
 
@@ -100,6 +125,11 @@ class Command(BaseCommand):
         least = WAITS_TOLD if why.startswith(PASSING) else 1
         if self._waits[why] == least:
             self.stderr.write(shown(f"An annotator waits ({why.rstrip('.')})."))
+
+    def _tell_chats(self, chats: Sequence[Chats]) -> None:
+        if chats:
+            turns, held = sum(one.turns for one in chats), sum(one.conversations for one in chats)
+            self.stdout.write(f"Simulated people judged {turns:,} turns of {held:,} conversations.")
 
     def _tell(self, summary: RunSummary) -> None:
         kinds = Counter(tally.kind for tally in summary.tallies)
