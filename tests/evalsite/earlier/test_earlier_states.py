@@ -50,7 +50,7 @@ UNUSED = {
 # As that version stored them: a job or a question that was queued then is to find its function today.
 KINDS = {"refit", "findings", "slices", "pilot", "full_check", "mail", "inquiry"}
 QUESTIONS = {"exclusion", "forecast"}
-LATER_APPS = {"endpoints", "dialogues", "submissions", "scorecards"}
+LATER_APPS = {"endpoints", "dialogues", "submissions", "scorecards", "webhooks"}
 LATER_MODELS = {
     *(("accounts", name) for name in ("setuplink", "memberinvitation", "singlesignonidentity")),
     *(("boards", name) for name in ("livereport", "analysisplan")),
