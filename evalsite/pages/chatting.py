@@ -379,7 +379,7 @@ def _said(state: str, notice: str, talk: Mapping[str, Any]) -> str:
     if state == "choose":
         count = len(talk["candidates"])
         if talk["asks_none"]:
-            return f"{_('Nothing is selected.')} {talk['none_text']}"
+            return _("Nothing is selected.") + " " + str(talk["none_text"])
         text = ngettext("%(n)s reply is here.", "%(n)s replies are here.", count) % {"n": count}
         return f"{text} {talk['about']}"
     if state == "waiting":
