@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,8 +19,6 @@ from evalsite.dialogues.models import Conversation, Turn
 from evalsite.judgments.models import Exclusion
 
 LIVE_REPORT = "live_report"
-EVERY_S = 5.0
-_checked = -EVERY_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +74,6 @@ def report_mark(campaign: Campaign) -> str:
 def live_report_request(campaign: Campaign) -> None:
     """Request a new report. A report that is requested twice before it begins is computed once."""
     job_enqueue(kind=LIVE_REPORT, key=f"{LIVE_REPORT}:{campaign.pk}", args={"campaign": campaign.pk})
-
-
-def reports_check() -> None:
-    """Request outdated reports, at most once in some seconds: this runs at every sweep."""
-    global _checked
-    if time.monotonic() - _checked >= EVERY_S:
-        _checked = time.monotonic()
-        outdated_reports_request()
 
 
 def outdated_reports_request() -> None:

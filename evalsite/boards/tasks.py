@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from evalsite.boards.analysis_plans import plan_of
-from evalsite.boards.live_reports import LIVE_REPORT, live_report_store, report_mark, reports_check
+from evalsite.boards.live_reports import LIVE_REPORT, live_report_store, outdated_reports_request, report_mark
 from evalsite.boards.study_sizes import STUDY_SIZES
 from evalsite.campaigns.models import Campaign
 from evalsite.core import inquiries, jobs
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import InvalidInput
 
-jobs.sweeps(reports_check)
+jobs.sweeps(outdated_reports_request, every_s=5.0)
 
 
 @jobs.handles(LIVE_REPORT)

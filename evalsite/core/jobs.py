@@ -7,6 +7,7 @@ runs, and its writes are fenced: a worker without its lease cannot publish.
 
 import logging
 import threading
+import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -81,7 +82,8 @@ _tireless: set[str] = set()
 _slow: set[str] = set()
 _outbound: set[str] = set()
 _apart: dict[str, "Apart"] = {}
-_sweeps: list[Callable[[], None]] = []
+_sweeps: dict[Callable[[], None], float] = {}  # with the least seconds between two runs
+_swept: dict[Callable[[], None], float] = {}  # when each ran last in this process
 preparations: list[Callable[[], None]] = []
 
 
@@ -119,9 +121,12 @@ def handles(
     return register
 
 
-def sweeps(function: Callable[[], None]) -> Callable[[], None]:
-    """Register a short periodic check (about once a second embedded, every two seconds in production)."""
-    _sweeps.append(function)
+def sweeps(function: Callable[[], None], *, every_s: float = 0.0) -> Callable[[], None]:
+    """Register a short periodic check (about once a second embedded, every two seconds in production).
+
+    `every_s` is the least time between two runs in one process.
+    """
+    _sweeps[function] = every_s
     return function
 
 
@@ -268,8 +273,11 @@ def leases_release(*, host: str, alive: Callable[[int], bool]) -> int:
 
 
 def sweep() -> None:
-    """Run every periodic check. A failed one does not stop the others."""
-    _run_all(_sweeps)
+    """Run every periodic check that is due. A failed one does not stop the others."""
+    now = time.monotonic()
+    due = [one for one, every_s in _sweeps.items() if not 0 <= now - _swept.get(one, -every_s) < every_s]
+    _swept.update(dict.fromkeys(due, now))
+    _run_all(due)
 
 
 def done_jobs_delete() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from datetime import timedelta
 
 from django.db import IntegrityError, transaction
@@ -13,17 +12,7 @@ from evalsite.scorecards.live_conversations import live_mark
 from evalsite.scorecards.models import ConversationSet, StoredScorecard
 from evalsite.scorecards.services import scorecard_request
 
-EVERY_S = 60.0
 AT_LEAST = timedelta(minutes=10)  # between two scorecards of one campaign
-_checked = -EVERY_S
-
-
-def live_sets_check() -> None:
-    """Request outdated scorecards, at most once in a minute: this runs at every sweep."""
-    global _checked
-    if time.monotonic() - _checked >= EVERY_S:
-        _checked = time.monotonic()
-        live_sets_update()
 
 
 def live_sets_update() -> None:

@@ -3,11 +3,11 @@
 from evalsite.core import jobs
 from evalsite.core.db import write_transaction
 from evalsite.scorecards.live_conversations import live_mark
-from evalsite.scorecards.live_sets import live_sets_check
+from evalsite.scorecards.live_sets import live_sets_update
 from evalsite.scorecards.models import ConversationSet
 from evalsite.scorecards.services import SCORECARD_JOB
 
-jobs.sweeps(live_sets_check)
+jobs.sweeps(live_sets_update, every_s=60.0)
 
 
 @jobs.handles(SCORECARD_JOB, slow=True)

@@ -378,3 +378,12 @@ def test_what_a_worker_gets_ready_is_a_rehearsal_of_a_refit(monkeypatch: pytest.
     monkeypatch.setattr("scheduler.warmup.warm_up", lambda: rehearsed.append(True))
     jobs.prepare().join(30)
     assert rehearsed == [True]
+
+
+def test_sweep_with_an_interval_runs_once_within_it() -> None:
+    rare, usual = [], []
+    jobs.sweeps(lambda: rare.append("ran"), every_s=3_600)
+    jobs.sweeps(lambda: usual.append("ran"))
+    jobs.sweep()
+    jobs.sweep()
+    assert (len(rare), len(usual)) == (1, 2)
