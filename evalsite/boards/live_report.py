@@ -83,7 +83,9 @@ def _all_tests(found: SettingTurns, baseline: float) -> Iterator[dict[str, Any]]
     selections = found.table.selections
     methods = ("chi_square",) if selections.one_best or len(selections.chatbots) == 1 else _MCNEMAR
     for index, method in enumerate(methods):
-        analysis = analyse(selections, method=method, baseline=baseline)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", EngineWarning)  # about few turns: the exact test stands beside it
+            analysis = analyse(selections, method=method, baseline=baseline)
         if index == 0 and len(analysis.pairs) != 1:
             whole = analysis.omnibus
             yield {"chatbots": list(selections.chatbots), **_test(whole.method, whole.statistic, whole.p, None)}

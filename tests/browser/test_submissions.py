@@ -2,7 +2,6 @@
 
 import csv
 import io
-import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -94,11 +93,21 @@ def send(page: Page, content: bytes, *, name: str = "") -> None:
     follow(page, "button", "Submit")
 
 
+def well_on_a_phone(page: Page, name: str) -> None:
+    """The same as `well`, at the width of a phone as well as at the page's own."""
+    own = page.viewport_size
+    assert own is not None
+    well(page, name)
+    page.set_viewport_size({"width": 375, "height": 800})
+    well(page, name)
+    page.set_viewport_size(own)
+
+
 def approved(moderator: Watched, name: str) -> None:
     moderator.open(f"/console/{STANDING}/submissions/")
-    well(moderator.page, "submissions-queue")
+    well_on_a_phone(moderator.page, "submissions-queue")
     moderator.page.get_by_role("link", name=name).first.click()
-    well(moderator.page, "submission-review")
+    well_on_a_phone(moderator.page, "submission-review")
     follow(moderator.page, "button", "Approve")
     expect(moderator.page.get_by_text("It has joined.")).to_be_visible()
 
@@ -116,8 +125,7 @@ def reaches(page: Page, state: str) -> None:
 def test_new_user_submits_a_file_and_an_endpoint(
     browser: Browser, standing_site: Site, moderator: Watched, server: ChatbotServer
 ) -> None:
-    width = int(os.environ.get("TOUCHSTONE_WIDTH", "1280"))
-    with window(browser, base_url=standing_site.url, viewport={"width": width, "height": 900}) as context:
+    with window(browser, base_url=standing_site.url, viewport={"width": 1280, "height": 900}) as context:
         watched = Watched(context.new_page(), standing_site.url)
         page = watched.page
         watched.open("/")
@@ -128,7 +136,7 @@ def test_new_user_submits_a_file_and_an_endpoint(
         follow(page, "button", "Sign up")
         watched.open(f"/boards/{STANDING}/")
         follow(page, "link", "Submit a chatbot")
-        well(page, "submit")
+        well_on_a_phone(page, "submit")
         with page.expect_download() as started:
             page.get_by_role("link", name="CSV").click()
         prompts = Path(started.value.path()).read_text()
@@ -136,7 +144,7 @@ def test_new_user_submits_a_file_and_an_endpoint(
         expect(page.locator(".lead .state")).to_have_text("Refused")
         expect(page.locator("main")).to_contain_text("3 rows of its file are refused")
         expect(page.locator("main")).to_contain_text("no prompt has the id 'nowhere'")
-        well(page, "submission-refused")
+        well_on_a_phone(page, "submission-refused")
         follow(page, "link", "Submit again")
         send(page, file_of(prompts, "concierge"))
         expect(page.locator(".lead .state")).to_have_text("Waiting for approval")
@@ -146,12 +154,12 @@ def test_new_user_submits_a_file_and_an_endpoint(
         expect(page.locator(".lead .state")).to_have_text("Joined")
         board = context.new_page()
         board.goto(f"/boards/{STANDING}/")
-        well(board, "board-with-newcomer")
+        well_on_a_phone(board, "board-with-newcomer")
         with judging(standing_site):  # until the budget is spent: the board then waits for new chatbots
             reaches(page, "Placed")
         expect(page.get_by_role("heading", name="Prompt by prompt")).to_be_visible()
         page.locator("details.result summary").first.click()
-        well(page, "submission-placed")
+        well_on_a_phone(page, "submission-placed")
         follow(page, "link", "Submit a new version")
         send(page, file_of(prompts, "bookmark"))
         expect(page.locator("h1")).to_have_text("Newcomer 2")
@@ -163,7 +171,7 @@ def test_new_user_submits_a_file_and_an_endpoint(
         follow(page, "button", "Withdraw")
         expect(page.locator(".lead .state")).to_have_text("Withdrawn")
         board.goto(f"/boards/{STANDING}/method/")
-        well(board, "method-with-shares")
+        well_on_a_phone(board, "method-with-shares")
         watched.open(f"/boards/{STANDING}/submit/")
         page.get_by_label("Name of the chatbot").fill("Live newcomer")
         page.get_by_label("Address").fill(server.url)
@@ -176,5 +184,5 @@ def test_new_user_submits_a_file_and_an_endpoint(
         with judging(standing_site):
             reaches(page, "Placed")
         watched.open("/submissions/")
-        well(page, "submissions")
+        well_on_a_phone(page, "submissions")
     assert watched.troubles == []
