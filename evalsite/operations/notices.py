@@ -220,8 +220,14 @@ def _is_quiet(campaign: Campaign, now: datetime) -> bool:
 
 
 def notices_for(user: User, campaign: Campaign) -> list[Notice]:
-    """Return the notices that this person has not dismissed, newest first."""
+    """Return the notices that this person has not dismissed, newest first.
+
+    A campaign that has opened again shows neither its earlier stop nor what was spent before.
+    """
     recent = Notice.objects.filter(campaign=campaign, raised_at__gte=timezone.now() - SHOWN_FOR)
+    if campaign.collecting and campaign.opened_at is not None:
+        past = [Notice.Event.STOP, Notice.Event.BUDGET]
+        recent = recent.exclude(event__in=past, raised_at__lt=campaign.opened_at)
     return list(recent.exclude(seen_by=user).order_by("-pk")[:5])
 
 

@@ -14,6 +14,8 @@ from evalsite.accounts.services import user_create, user_language_set
 from evalsite.boards.models import Refit
 from evalsite.campaigns.models import Campaign, CampaignRole
 from evalsite.campaigns.permissions import Act
+from evalsite.campaigns.services import entrant_add
+from evalsite.chatbots.services import chatbot_create, version_create
 from evalsite.core import jobs
 from evalsite.core.terminal import shown
 from evalsite.judgments.models import Assignment
@@ -199,18 +201,30 @@ def test_who_does_not_want_mail_about_an_event_gets_none(
     assert len(mail_wanted(alice_reads)) == 5
 
 
-def test_the_banner_is_put_away_by_each_person_for_themselves(
+def test_board_that_opens_again_no_longer_says_that_it_stopped(
+    owner: Client, campaign: Campaign, alice_reads: User
+) -> None:
+    stop(campaign, alice_reads)
+    assert "Trial has stopped" in words(owner.get("/console/trial/"))
+    Campaign.objects.update(standing=True)
+    campaign.refresh_from_db()
+    newcomer = version_create(chatbot=chatbot_create(organisation=campaign.organisation, name="Newcomer"))
+    entrant_add(campaign=campaign, version=newcomer)
+    assert "Trial has stopped" not in words(owner.get("/console/trial/"))
+
+
+def test_each_person_dismisses_the_banner_for_themselves(
     owner: Client, campaign: Campaign, alice_reads: User, charlie: User
 ) -> None:
     CampaignRole.objects.create(campaign=campaign, user=charlie, role="viewer")
     other = Client()
     other.force_login(charlie)
     stop(campaign, alice_reads)
-    assert "Put away" in words(owner.get("/console/trial/log/"))
+    assert "Dismiss" in words(owner.get("/console/trial/log/"))
     assert owner.get("/console/trial/notices/seen/").status_code == 405
     owner.post("/console/trial/notices/seen/")
-    assert "Put away" not in words(owner.get("/console/trial/"))
-    assert "Put away" in words(other.get("/console/trial/"))
+    assert "Dismiss" not in words(owner.get("/console/trial/"))
+    assert "Dismiss" in words(other.get("/console/trial/"))
 
 
 def test_who_has_no_role_puts_nothing_away(campaign: Campaign, alice_reads: User, charlie: User) -> None:
