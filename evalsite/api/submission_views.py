@@ -80,7 +80,7 @@ class SubmissionBaseView(ReaderView):
     def user(self, request: Request) -> User:
         found = person(request)
         if found is None:
-            raise NotAllowed("Submissions need to know who you are.", hint=f"Send a token with {self.scope.value}.")
+            raise NotAllowed("A submission needs an account.", hint=f"Send a token with {self.scope.value}.")
         return found
 
     def body(self, request: Request, shape: type[StrictSerializer]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ SETTINGS = {
     ),
     "sata_written": (
         _("All appropriate replies, or a better one"),
-        _("As above; but who selects none writes a better reply, which continues the conversation (SATA)."),
+        _("As above, but annotators who select none write a better reply, which continues the conversation (SATA)."),
     ),
 }
 MODES = {

@@ -24,7 +24,7 @@ class SubmissionsForm(forms.Form):
     """What a campaign accepts from submitters."""
 
     admission = forms.ChoiceField(label=_("Who submits chatbots"), choices=SubmissionSettings.Admission.choices)
-    takes = forms.ChoiceField(label=_("What is submitted"), choices=SubmissionSettings.Takes.choices)
+    takes = forms.ChoiceField(label=_("Form of a submission"), choices=SubmissionSettings.Takes.choices)
     organisations = forms.CharField(
         label=_("Organisations that may submit"),
         help_text=_("Their address names (slugs), one a line. Empty: every organisation of the site."),
@@ -45,7 +45,7 @@ class SubmissionsForm(forms.Form):
         widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
     )
     prompts_downloadable = forms.BooleanField(
-        label=_("Whoever may submit may download the prompts"),
+        label=_("Submitters may download the prompts"),
         help_text=_("Without them nobody can prepare a file. An endpoint gets them one by one."),
         required=False,
     )

@@ -24,9 +24,7 @@ def submitter_for(*, settings: SubmissionSettings, user: User | None, slug: str 
     Raises NotAllowed without an account or a role, and for an organisation that may not submit here.
     """
     if user is None:
-        raise NotAllowed(
-            _("Submissions need to know who you are."), hint=_("Log in, or sign up."), code="account_needed"
-        )
+        raise NotAllowed(_("A submission needs an account."), hint=_("Log in, or sign up."), code="account_needed")
     own = organisations_to_submit_for(user, settings)
     if slug:
         found = Organisation.objects.filter(slug=slug).first() if "\0" not in slug else None
