@@ -39,7 +39,7 @@ from evalsite.submissions.checks import (
 from evalsite.submissions.events import state_change
 from evalsite.submissions.joining import submission_join
 from evalsite.submissions.models import Submission, SubmissionFile, SubmissionSettings
-from evalsite.submissions.selectors import may_act_for
+from evalsite.submissions.selectors import may_act_for, settings_of
 from scheduler.reasons import Reason
 
 LONGEST_TEXT = 20_000
@@ -89,7 +89,7 @@ class CheckedSubmission:
 
 def submission_check(*, campaign: Campaign, who: Submitter, sent: NewSubmission) -> CheckedSubmission:
     """Return what `submission_create` would do, without writing. Raises the same errors."""
-    settings = _settings(campaign)
+    settings = settings_of(campaign)
     report = _source_check(campaign, settings, who, sent)
     label = _place_check(campaign, settings, who, sent, report, timezone.now())
     return CheckedSubmission(label, report)
@@ -104,7 +104,7 @@ def submission_create(
     else that is wrong is raised, with nothing written: a closed campaign, a late, duplicate or excess submission, a
     taken name, terms that are not accepted.
     """
-    report = _source_check(campaign, _settings(campaign), who, sent)  # outside of the transaction: it takes seconds
+    report = _source_check(campaign, settings_of(campaign), who, sent)  # outside of the transaction: it takes seconds
     try:
         with write_transaction():
             return _created(campaign, who, sent, report)
@@ -121,7 +121,7 @@ def _created(
 ) -> tuple[Submission, CheckedSubmission]:
     # Of two simultaneous submissions to a campaign, one waits. So does a change of what it accepts, or its stop.
     locked = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
-    settings, now = _settings(locked), timezone.now()
+    settings, now = settings_of(locked), timezone.now()
     submitter_check(settings, who)
     kind_check(settings, sent.kind)
     terms_check(settings, sent.accepts_terms)
@@ -185,11 +185,6 @@ def _endpoint_begin(submission: Submission, source: SentEndpoint, who: Submitter
     submission.version = endpoint.version
     submission.save(update_fields=["version"])
     endpoint_test(endpoint=endpoint, by=who.user)
-
-
-def _settings(campaign: Campaign) -> SubmissionSettings:
-    found = SubmissionSettings.objects.filter(campaign=campaign).first()
-    return found or SubmissionSettings(campaign=campaign)
 
 
 def _source_check(
