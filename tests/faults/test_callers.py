@@ -78,17 +78,31 @@ def _two_callers(manage: Start, database: str, django_db_blocker: DjangoDbBlocke
         override_settings(ENDPOINT_KEYS=[KEY], ENDPOINT_NETWORKS=[ip_network("127.0.0.0/8")]),
         ChatServer(delay_s=0.1) as server,
     ):
-        callers = [manage("call_endpoints", **production) for _ in range(2)]
+        # The endpoint allows four calls at once: three of one caller leave one for the other.
+        callers = [manage("call_endpoints", "--slots", "3", **production) for _ in range(2)]
+        wait_for(lambda: others_connected() >= len(callers), what="the connections of both")
         collection = collecting(server)
         wait_for(lambda: Reply.objects.count() > 20, what="replies", every_s=0.01)
+        server.open.clear()
         running = CallRequest.objects.filter(state=CallRequest.State.RUNNING)
         wait_for(lambda: running.values("lease_owner").distinct().count() > 1, what="calls of both", every_s=0.01)
         os.kill(callers[0].pid, 9)
+        server.open.set()
         wait_for(lambda: not Collection.objects.exclude(state="complete").exists(), what="the end of the collection")
         end(callers[1])
         assert server.most_running <= 4, "the limit of the endpoint holds over both"
         check_recorded(collection, server)
         connection.close()
+
+
+def others_connected() -> int:
+    """Return how many other connections this PostgreSQL database has."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+        count: int = cursor.fetchone()[0]
+    return count
 
 
 def check_recorded(collection: Collection, server: ChatServer) -> None:

@@ -12,7 +12,10 @@ Fault = Callable[[int], tuple[int, dict[str, str]] | None]
 
 
 class ChatServer:
-    """Replies to each message with an echo. `fault` maps the number of a call to a status and headers, or None."""
+    """Replies to each message with an echo. `fault` maps the number of a call to a status and headers, or None.
+
+    While `open` is cleared, calls wait.
+    """
 
     def __init__(self, *, delay_s: float = 0.0, fault: Fault = lambda number: None) -> None:
         self.delay_s, self.fault = delay_s, fault
@@ -20,6 +23,8 @@ class ChatServer:
         self.replies: Counter[str] = Counter()
         self.requests: list[dict[str, Any]] = []
         self.running, self.most_running = 0, 0
+        self.open = threading.Event()
+        self.open.set()
         self._lock = threading.Lock()
         chat = self
 
@@ -39,6 +44,7 @@ class ChatServer:
         return self
 
     def __exit__(self, *error: object) -> None:
+        self.open.set()
         self._server.shutdown()
         self._server.server_close()
 
@@ -50,6 +56,7 @@ class ChatServer:
             self.running += 1
             self.most_running = max(self.most_running, self.running)
         time.sleep(self.delay_s)
+        self.open.wait()
         found = self.fault(number)
         asked = body["messages"][-1]["content"]
         with self._lock:
