@@ -19,8 +19,8 @@ def owner() -> str:
     return f"{socket.gethostname()}:{os.getpid()}"
 
 
-jobs.sweeps(idempotency.expired_keys_delete)
-jobs.sweeps(jobs.done_jobs_delete)
+jobs.sweeps(idempotency.expired_keys_delete, every_s=10.0)
+jobs.sweeps(jobs.done_jobs_delete, every_s=10.0)
 
 
 def queues_warning(queues: Collection[str]) -> str:

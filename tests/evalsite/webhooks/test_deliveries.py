@@ -280,7 +280,7 @@ def test_old_deliveries_are_deleted(alice: User) -> None:
     tell(alice)
     webhook_pause(webhook=webhook)
     Delivery.objects.update(created_at=timezone.now() - timedelta(days=31))
-    jobs.sweep()
+    sending.old_deliveries_delete()
     assert not Delivery.objects.exists()
 
 
