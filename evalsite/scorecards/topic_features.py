@@ -83,7 +83,7 @@ class TopicFeatures:
         return {
             "domain_words": self._domain_words,
             "vectorizers": {
-                name: {"terms": [str(one) for one in vectorizer.get_feature_names_out()], "idf": vectorizer.idf_}
+                name: {"terms": "\n".join(vectorizer.get_feature_names_out()), "idf": vectorizer.idf_}
                 for name, vectorizer in self._vectorizers.items()
             },
         }
@@ -93,7 +93,7 @@ class TopicFeatures:
         features = cls(state["domain_words"])
         for name, saved in state["vectorizers"].items():
             options = {key: value for key, value in _OPTIONS[name].items() if key not in ("min_df", "max_features")}
-            vectorizer = type(features._vectorizers[name])(vocabulary=list(saved["terms"]), **options)
+            vectorizer = type(features._vectorizers[name])(vocabulary=saved["terms"].split("\n"), **options)
             vectorizer.idf_ = saved["idf"]
             features._vectorizers[name] = vectorizer
         return features

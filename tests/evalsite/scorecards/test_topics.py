@@ -64,7 +64,7 @@ def test_saved_model_says_the_same(small: TopicClassifier, tmp_path: Path) -> No
     pairs = [("", "my cat"), ("the band", "i love it")]
     loaded = TopicClassifier.load(path)
     assert loaded.source == "small"
-    assert np.allclose(loaded.probabilities(pairs), small.probabilities(pairs), atol=1e-5)
+    assert np.allclose(loaded.probabilities(pairs), small.probabilities(pairs), atol=1e-3)
 
 
 def test_file_with_other_types_is_refused(tmp_path: Path) -> None:
