@@ -12,10 +12,11 @@ from typing import Any
 import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
 
-from evalsite.core import env
+from evalsite.core import env, installation
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-DATA_DIR = env.data_directory(BASE_DIR / "var")
+FRONTEND_DIR = installation.FRONTEND
+DATA_DIR = env.data_directory(installation.default_data_directory())
 
 DATABASE_URL = env.text("DATABASE_URL")
 REDIS_URL = env.text("REDIS_URL")
@@ -104,7 +105,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [BASE_DIR / "frontend" / "templates"],
+        "DIRS": [FRONTEND_DIR / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
@@ -273,7 +274,7 @@ DEFAULT_FROM_EMAIL = env.text("DEFAULT_FROM_EMAIL", "touchstone@localhost")
 
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", "English"), ("de", "Deutsch")]
-LOCALE_PATHS = [BASE_DIR / "frontend" / "locale"]
+LOCALE_PATHS = [FRONTEND_DIR / "locale"]
 LANGUAGE_COOKIE_AGE = 365 * 24 * 3600
 LANGUAGE_COOKIE_SAMESITE = "Lax"
 TIME_ZONE = "UTC"
@@ -283,7 +284,7 @@ USE_TZ = True
 # Static files -------------------------------------------------------------------------------------------
 
 STATIC_URL = "static/"
-STATICFILES_DIRS = [BASE_DIR / "frontend" / "static"]
+STATICFILES_DIRS = [FRONTEND_DIR / "static"]
 # The embedded form serves straight from the packages, so a fresh clone needs no collectstatic.
 WHITENOISE_USE_FINDERS = not PRODUCTION
 if PRODUCTION:

@@ -8,7 +8,6 @@ import logging
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,10 +18,10 @@ from types import FrameType
 
 from evalsite.core.env import unwritable
 from evalsite.core.errors import Conflict
+from evalsite.core.installation import command_line
 
 log = logging.getLogger(__name__)
 
-MANAGE = Path(__file__).resolve().parent.parent.parent / "manage.py"
 WATCH_PARENT = "TOUCHSTONE_WATCH_PARENT"
 LOCK = "serve.lock"
 ANOTHER_FOLDER = "Give this user the right to write there, or set TOUCHSTONE_DATA_DIR to another folder."
@@ -57,7 +56,7 @@ class _ManagedProcess:
 
     def start(self) -> None:
         environment = {**os.environ, WATCH_PARENT: str(os.getpid()), **self.child.environment}
-        command = [sys.executable, str(MANAGE), *self.child.arguments]
+        command = command_line(*self.child.arguments)
         # A process group of its own: Ctrl-C in the terminal then reaches only the supervisor, which stops the children
         # in order. No session of its own: Linux may share processors among sessions first (autogroup). The niceness of
         # a worker would then count only within its own session, and pages would not benefit.

@@ -1,6 +1,7 @@
 """Terminal output: safe display of foreign text, and error messages of commands."""
 
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from unicodedata import category
@@ -12,6 +13,7 @@ from evalsite.core.errors import TouchstoneError
 
 # Control, format and direction characters, zero-width characters, lone surrogates and line separators. A terminal obeys
 # them or does not show them.
+BAD_INPUT = 2  # exit status, as of programs that do not know an option
 HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 FILLERS = frozenset("\u115f\u1160\u3164\uffa0")  # letters without a visible form
 # Zero-width joiners and non-joiners belong to the spelling of Persian or Hindi and to emoji. They stay there.
@@ -38,12 +40,17 @@ def concise_errors() -> Iterator[None]:
         yield
     except (ImproperlyConfigured, TouchstoneError) as error:
         hint = getattr(error, "hint", "")
-        raise SystemExit(f"Error: {error} {hint}".strip()) from None
+        raise _refused(f"{error} {hint}".strip()) from None
     except Error as error:
         why = _database_advice(error)
         if not why:
             raise
-        raise SystemExit(f"Error: {why}") from None
+        raise _refused(why) from None
+
+
+def _refused(message: str) -> SystemExit:
+    print(f"Error: {message}", file=sys.stderr)  # noqa: T201
+    return SystemExit(BAD_INPUT)
 
 
 def _database_advice(error: Error) -> str:

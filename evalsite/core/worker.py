@@ -7,7 +7,6 @@ Celery's workers call the same functions.
 import logging
 import os
 import subprocess
-import sys
 import threading
 import time
 
@@ -15,7 +14,8 @@ from django.db import DatabaseError, OperationalError, close_old_connections
 
 from evalsite.core import jobs
 from evalsite.core.db import checkpoint
-from evalsite.core.supervisor import MANAGE, WATCH_PARENT
+from evalsite.core.installation import command_line
+from evalsite.core.supervisor import WATCH_PARENT
 from evalsite.core.tasks import owner
 
 log = logging.getLogger(__name__)
@@ -97,7 +97,7 @@ def _supervise_inquiries(stop: threading.Event) -> None:
         try:
             if (process is None or process.poll() is not None) and jobs.job_is_due_in(jobs.Lane.APART):
                 environment = {**os.environ, WATCH_PARENT: str(os.getpid())}
-                process = subprocess.Popen([sys.executable, str(MANAGE), "worker", "--apart"], env=environment)  # noqa: S603
+                process = subprocess.Popen(command_line("worker", "--apart"), env=environment)  # noqa: S603
         except Exception:  # an ended thread would go unnoticed
             log.exception("the process for questions could not be started; trying again")
             close_old_connections()

@@ -80,7 +80,7 @@ def test_a_second_serve_on_the_same_folder_ends_in_a_sentence(tmp_path: Path) ->
     try:
         wait_until_ready(f"http://127.0.0.1:{port}", first)
         second = run(tmp_path, "serve", "--port", str(free_port()))
-        assert second.returncode == 1
+        assert second.returncode == 2
         assert is_one_sentence(second.stderr)
         assert f"process {first.pid}" in second.stderr
         assert visit(f"http://127.0.0.1:{port}").get("/readyz").is_success
@@ -103,7 +103,7 @@ def test_a_read_only_folder_ends_in_a_sentence(tmp_path: Path, holds_a_key: bool
     tmp_path.chmod(0o700)
     if "unshare" in result.stderr or "mount:" in result.stderr:
         pytest.skip("this machine allows no mounts")
-    assert result.returncode == 1
+    assert result.returncode == 2
     assert is_one_sentence(result.stderr), result.stderr
     assert "cannot be written" in result.stderr
 
@@ -111,7 +111,7 @@ def test_a_read_only_folder_ends_in_a_sentence(tmp_path: Path, holds_a_key: bool
 @pytest.mark.parametrize("arguments", [("worker",), ("web",), ("api_token", "alice", "--name", "ci")])
 def test_pending_migrations_end_in_a_sentence(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     result = run(tmp_path, *arguments)
-    assert result.returncode == 1
+    assert result.returncode == 2
     assert is_one_sentence(result.stderr), result.stderr
     assert "manage.py migrate" in result.stderr
 
@@ -119,7 +119,7 @@ def test_pending_migrations_end_in_a_sentence(tmp_path: Path, arguments: tuple[s
 def test_a_wrong_configuration_ends_in_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "secret_key").write_text("short")
     result = run(tmp_path, "serve")
-    assert result.returncode == 1
+    assert result.returncode == 2
     assert is_one_sentence(result.stderr), result.stderr
 
 

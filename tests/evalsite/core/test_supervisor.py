@@ -3,6 +3,7 @@
 import logging
 import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from itertools import pairwise
@@ -27,7 +28,7 @@ def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         "if sys.argv[1] == 'sleep': time.sleep(3600)\n"
         "sys.exit(int(sys.argv[3]) if len(sys.argv) > 3 else 0)\n"
     )
-    monkeypatch.setattr(supervisor, "MANAGE", path)
+    monkeypatch.setattr(supervisor, "command_line", lambda *arguments: [sys.executable, str(path), *arguments])
     logging.getLogger("evalsite.core.supervisor").setLevel(logging.ERROR)
     yield path
     logging.getLogger("evalsite.core.supervisor").setLevel(logging.NOTSET)

@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from evalsite.core import env
 from evalsite.core.supervisor import Child, sole_supervisor, supervise
+from evalsite.core.terminal import BAD_INPUT
 
 WILDCARDS = {"0.0.0.0", "::"}  # noqa: S104  allowed values of --host
 
@@ -58,7 +59,8 @@ def check_host(host: str) -> None:
     """Raise CommandError for a wildcard without allowed hosts: every visitor would be refused without a reason."""
     if host in WILDCARDS and not env.names("ALLOWED_HOSTS"):
         raise CommandError(
-            f"{host} listens on every address, so it needs allowed names. Set ALLOWED_HOSTS=name,... and try again."
+            f"{host} listens on every address, so it needs allowed names. Set ALLOWED_HOSTS=name,... and try again.",
+            returncode=BAD_INPUT,
         )
 
 
@@ -70,7 +72,8 @@ def check_port(host: str, port: int) -> None:
         try:
             probe.bind((host, port))
         except OSError as error:
-            raise CommandError(f"{host}:{port} cannot be used ({error.strerror}). Choose another port.") from error
+            message = f"{host}:{port} cannot be used ({error.strerror}). Choose another port."
+            raise CommandError(message, returncode=BAD_INPUT) from error
 
 
 class Command(BaseCommand):
