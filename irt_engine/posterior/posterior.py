@@ -9,22 +9,28 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from scipy.special import ndtr
 
 from irt_engine.arrays import BoolArray, FloatArray, IntArray
-from irt_engine.errors import NotIdentified
+from irt_engine.errors import EngineError, NotIdentified
 from irt_engine.posterior import prediction
 from irt_engine.posterior.anchors import Anchored, anchored
 from irt_engine.posterior.differences import Differences, above, differences_of, pair_variances, quantile
 from irt_engine.posterior.marginal_logits import in_marginal_logits
 from irt_engine.posterior.moments import PosteriorMoments
+from irt_engine.posterior.plots import plot_of
 from irt_engine.posterior.ranks import classes_of, rank_probabilities_of
 from irt_engine.posterior.simultaneous import SimultaneousDifferences, simultaneous_of
 from irt_engine.posterior.storage import read_archive, write_archive
+from irt_engine.posterior.summary import columns_of_summary, html_of_summary, text_of_summary
 from irt_engine.posterior.warm_start import WarmStart
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +71,7 @@ def difference_of(mean: float, se: float) -> Difference:
     return Difference(mean, se, float(ndtr(z)), bool(abs(z) > quantile(0.95)))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Posterior(PosteriorMoments):
     """Answer questions about a fitted board.
 
@@ -76,6 +82,63 @@ class Posterior(PosteriorMoments):
     **fields
         The fields of `PosteriorMoments`.
     """
+
+    def __repr__(self) -> str:
+        return text_of_summary(self)
+
+    def _repr_html_(self) -> str:
+        return html_of_summary(self)
+
+    def to_frame(self, level: float = 0.95) -> pd.DataFrame:
+        """Return a pandas DataFrame with a row for each chatbot, best first, or for each comparison (model pair).
+
+        Parameters
+        ----------
+        level : float
+            Probability of each interval and of the rank bounds.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Model board: columns chatbot, rank, rank_lower, rank_upper, ability, se, lower, upper, class, judgments and
+            group. Model pair: a, b, by, theta, se, lower, upper and judgments. In logits.
+
+        Raises
+        ------
+        EngineError
+            If the level is not between 0 and 1 (``bad_level``), or pandas is not installed (``missing_library``).
+        """
+        columns = columns_of_summary(self, level)
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise EngineError("frames need pandas", code="missing_library", hint="pip install pandas") from error
+        return pd.DataFrame(columns)
+
+    def plot(self, kind: str = "intervals", axes: Axes | None = None) -> Axes:
+        """Draw the board with matplotlib.
+
+        Parameters
+        ----------
+        kind : str
+            ``"intervals"``: abilities with 95 % intervals. ``"matrix"``: the probability that the chatbot of the row is
+            better than that of the column. ``"densities"``: densities of the differences of neighbours in the ranking.
+        axes : matplotlib.axes.Axes, optional
+            Where to draw; None for a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes with the drawing.
+
+        Raises
+        ------
+        EngineError
+            If the kind is unknown (``bad_kind``), or matplotlib is not installed (``missing_library``).
+        NotIdentified
+            For model pair, which has no abilities (``no_abilities``).
+        """
+        return plot_of(self, kind, axes)
 
     def difference(self, a: str, b: str) -> Difference:
         """Return the difference s_b - s_a.

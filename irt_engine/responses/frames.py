@@ -1,4 +1,4 @@
-"""Columns of a data frame: pandas, another library's, or a mapping of columns."""
+"""Columns of a data frame: of pandas, polars or Arrow, or a mapping of columns."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ _ALWAYS_KNOWN = {str, int, bool, type(None)}  # of these no value is other than 
 
 
 class Frame(Protocol):
-    """Describe what a pandas DataFrame and a dict of columns have in common."""
+    """Describe what a pandas DataFrame and a dict of columns have in common.
+
+    Frames of polars and tables of Arrow are read, too.
+    """
 
     def keys(self) -> Iterable[Any]:
         """Return the names of the columns.
@@ -49,7 +52,8 @@ def is_frame(values: object) -> bool:
     bool
         True for a frame.
     """
-    return hasattr(values, "keys") and hasattr(values, "__getitem__") and not hasattr(values, "tolist")
+    named = any(hasattr(values, name) for name in ("keys", "columns", "column_names"))
+    return named and hasattr(values, "__getitem__") and not hasattr(values, "tolist")
 
 
 def columns_of(frame: Frame, label: str | None, turn: str | None = TURN) -> dict[str, Any]:
@@ -79,7 +83,7 @@ def columns_of(frame: Frame, label: str | None, turn: str | None = TURN) -> dict
     EngineWarning
         If a column marks votes that perhaps should not count.
     """
-    there = list(frame.keys())
+    there = _names(frame)
     asked = [name for name in (label, turn if turn != TURN else None) if name is not None]
     for name in (*REQUIRED, *asked):
         if name not in there:
@@ -96,6 +100,13 @@ def columns_of(frame: Frame, label: str | None, turn: str | None = TURN) -> dict
         if isinstance(name, str) and name != label:
             _warn_of(name, frame)
     return columns | {"label": of_label, "turn": of_turn}
+
+
+def _names(frame: Any) -> list[Any]:
+    """Return the names of the columns: of pandas and mappings `keys`, of polars `columns`, of Arrow `column_names`."""
+    if hasattr(frame, "keys"):
+        return list(frame.keys())
+    return list(frame.column_names if hasattr(frame, "column_names") else frame.columns)
 
 
 def _warn_of(name: str, frame: Frame) -> None:
@@ -156,7 +167,8 @@ def listed(column: Any) -> list[Any]:
         If the value is no column (``shape``).
     """
     check_column(column, Iterable)
-    values = list(column.tolist() if hasattr(column, "tolist") else column)
+    lists = (getattr(column, name) for name in ("tolist", "to_list", "to_pylist") if hasattr(column, name))
+    values = list(next(lists, lambda: column)())
     if set(map(type, values)) <= _ALWAYS_KNOWN:
         return values
     return [value if type(value) in _ALWAYS_KNOWN else _known(value) for value in values]

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -196,6 +198,13 @@ FRAMES = [
 @pytest.mark.parametrize("frame", FRAMES, ids=["lists", "tuples", "arrays", "pandas", "nullable", "more columns"])
 def test_a_frame_gives_the_table_of_its_columns(frame: Any) -> None:
     assert same_table(ResponseTable.from_votes(frame), AS_COLUMNS)
+
+
+@pytest.mark.parametrize("library", [pl.DataFrame, pa.table])
+def test_frames_of_polars_and_arrow_are_read(library: Any) -> None:
+    frame = {name: list(values) for name, values in GOOD.items()}
+    frame["annotator_id"] = [None, *frame["outcome"][1:]]
+    assert same_table(ResponseTable.from_votes(library(frame)), ResponseTable.from_votes(frame))
 
 
 def test_a_frame_without_the_optional_columns_leaves_them_unknown() -> None:
