@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from scheduler.forecasting.goals import AllAbilities, ForecastGoal, Neighbours, Separated
     from scheduler.overlap import Overlap
     from scheduler.planner import decide, plan
+    from scheduler.plugins import PluginWarning
     from scheduler.policies.baselines import BASELINES
     from scheduler.policies.design import DEFAULT_DESIGN, AdaptiveDesign
     from scheduler.policies.exposure import Balance
@@ -46,6 +47,7 @@ _MODULES = {
     "campaign_simulation": "simulate",
     "overlap": "Overlap",
     "planner": "decide plan",
+    "plugins": "PluginWarning",
     "policies.baselines": "BASELINES",
     "policies.design": "DEFAULT_DESIGN AdaptiveDesign",
     "policies.exposure": "Balance",
@@ -93,6 +95,7 @@ __all__ = [
     "Overlap",
     "Placement",
     "Plan",
+    "PluginWarning",
     "PrecisionTarget",
     "Range",
     "RankingResolved",

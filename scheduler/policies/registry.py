@@ -1,7 +1,7 @@
 """The registries of policies: a name, and how it is made ready for a state. The contract test goes through them.
 
 `POLICIES` are those that a new campaign may choose. `ALL_POLICIES` adds the published baselines (`baselines`) for
-benchmarks, replays and simulations, and for campaigns whose stored policy is one of them.
+benchmarks, replays and simulations, and for campaigns whose stored policy is one of them, and the policies of plug-ins.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from types import MappingProxyType
 import numpy as np
 
 from scheduler.belief import Belief
+from scheduler.plugins import WithPlugins
 from scheduler.policies.baselines import BASELINES
 from scheduler.policies.design import AdaptiveDesign, PolicyFactory
 from scheduler.policies.exposure import ConstrainedPrompts
@@ -88,4 +89,4 @@ POLICIES: Mapping[str, PolicyFactory] = MappingProxyType(
         "random": _random,
     }
 )
-ALL_POLICIES: Mapping[str, PolicyFactory] = MappingProxyType({**POLICIES, **BASELINES})
+ALL_POLICIES: Mapping[str, PolicyFactory] = WithPlugins({**POLICIES, **BASELINES}, "touchstone.policies")

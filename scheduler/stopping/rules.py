@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from types import MappingProxyType
 from typing import ClassVar, Protocol
 
+from scheduler.plugins import WithPlugins
 from scheduler.state import CampaignState, StoppingDecision
 from scheduler.stopping.equivalence import Equivalence
 from scheduler.stopping.futility import Futility
@@ -38,7 +38,7 @@ class StoppingRule(Protocol):
 
 
 # One of every kind, at settings such as campaigns use. Who lists a rule here has it pass the contract test.
-RULES: Mapping[str, StoppingRule] = MappingProxyType(
+RULES: Mapping[str, StoppingRule] = WithPlugins(
     {
         "target_se": TargetSE(0.15),
         "neighbours_se": TargetSE(0.25, over="neighbours"),
@@ -51,5 +51,6 @@ RULES: Mapping[str, StoppingRule] = MappingProxyType(
         "deadline": Deadline(datetime(2030, 1, 1, tzinfo=UTC)),
         "nothing_left": NothingLeft(),
         "futility": Futility(TargetSE(0.15), budget=2000),
-    }
+    },
+    "touchstone.stopping_rules",
 )

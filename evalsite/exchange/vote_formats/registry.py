@@ -13,6 +13,7 @@ from evalsite.exchange.vote_formats.columns import ArenaColumns, OtherSpellings,
 from evalsite.exchange.vote_formats.crowd_work import CrowdWork
 from evalsite.exchange.vote_formats.mt_bench import HumanJudgments, OrderedPairs
 from evalsite.exchange.vote_formats.one_hot import OneHot
+from scheduler.plugins import plugins
 
 _EXACT: tuple[VoteFormat, ...] = (OwnColumns(), ArenaColumns())
 FORMATS: tuple[VoteFormat, ...] = (
@@ -24,7 +25,11 @@ FORMATS: tuple[VoteFormat, ...] = (
 
 
 def format_of(records: Records) -> VoteFormat:
-    """Return the first format that recognises the columns. The last one takes every file, and names what is missing."""
+    """Return the first format that recognises the columns. The last one takes every file, and names what is missing.
+
+    Formats of plug-ins are tried before the two that take other spellings.
+    """
     if all(form.recognises(records) for form in _EXACT):
         return FORMATS[-1]  # It refuses both at once.
-    return next(form for form in FORMATS if form.recognises(records))
+    others: list[VoteFormat] = [make() for make in plugins("touchstone.formats").values()]
+    return next(form for form in (*FORMATS[:-2], *others, *FORMATS[-2:]) if form.recognises(records))
