@@ -14,8 +14,9 @@ from typing import Any
 
 import httpx2
 
+from evalsite.client.retries import ClientError
 from evalsite.demo.annotators import JsonObject, SimulatedAnnotator
-from evalsite.demo.api_session import GONE, ApiSession, ClientError, StopRequested
+from evalsite.demo.api_session import GONE, ApiSession, StopRequested
 from evalsite.demo.client import ClientEvent, Drive, Report
 from evalsite.demo.truth import DemoPrompt
 from evalsite.demo.turn_judging import rating_of, reply_qualities, turn_answers

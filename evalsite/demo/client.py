@@ -18,8 +18,9 @@ from typing import Literal
 
 import httpx2
 
+from evalsite.client.retries import ClientError, Patience
 from evalsite.demo.annotators import JsonObject, SimulatedAnnotator
-from evalsite.demo.api_session import GONE, ApiSession, ClientError, Patience, StopRequested
+from evalsite.demo.api_session import GONE, ApiSession, StopRequested
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from evalsite.client.retries import Patience
 from evalsite.demo.annotators import panel
-from evalsite.demo.api_session import Patience
 from evalsite.demo.client import ClientEvent, Drive, Habits, Receipt, run_panel
 from evalsite.demo.services import SLUG
 from evalsite.demo.truth import SimulatedTruth, load_prompts

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
+from evalsite.client.retries import Patience
 from evalsite.demo.annotators import AnnotatorKind, SimulatedAnnotator, panel
-from evalsite.demo.api_session import Patience
 from evalsite.demo.bots import BOTS
 from evalsite.demo.client import ClientEvent, Drive, Habits, run_annotator, run_panel
 from evalsite.demo.management.commands import simulate_annotators

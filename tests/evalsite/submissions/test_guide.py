@@ -8,23 +8,14 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from django.test import Client
 
 from evalsite.accounts.models import User
 from evalsite.accounts.services import api_token_issue
 from evalsite.campaigns.models import Campaign
 from evalsite.submissions.models import Submission
+from tests.evalsite.transport import answered
 
 GUIDE = Path(__file__).resolve().parents[3] / "docs" / "submitter.md"
-
-
-def answered(request: httpx2.Request) -> httpx2.Response:
-    """Return the answer of the site, in this test's transaction."""
-    headers = {name: value for name, value in request.headers.items() if name not in {"content-type", "content-length"}}
-    sent = request.headers.get("content-type", "")
-    path = request.url.raw_path.decode()
-    found = Client().generic(request.method, path, request.read(), content_type=sent, headers=headers)
-    return httpx2.Response(found.status_code, headers=dict(found.headers), content=found.content)
 
 
 def test_script_of_the_guide_submits(
