@@ -132,7 +132,7 @@ format: $(VENV)/.dev ## Format the code and mend what can be mended by itself
 	$(VENV)/bin/ruff format .
 
 lock: $(VENV)/.dev ## Compile requirements/*.in into lock files with hashes
-	@for name in dev base web worker; do \
+	@for name in dev base web worker full; do \
 	  constraint=$$([ $$name = dev ] || echo "-c requirements/dev.txt"); \
 	  $(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
 	    --no-annotate $$constraint requirements/$$name.in -o requirements/$$name.txt || exit 1; \
@@ -150,9 +150,9 @@ $(VENV)/bin/python:
 	  { echo "This Python has no venv. On Debian or Ubuntu: apt install python3-venv"; exit 1; }
 	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 
-$(VENV)/.web-and-worker: requirements/web.txt requirements/worker.txt | $(VENV)/bin/python
+$(VENV)/.web-and-worker: requirements/web.txt requirements/full.txt | $(VENV)/bin/python
 	@echo "Installing the locked requirements (once; about a minute) ..."
-	@[ $(VENV)/.dev -nt requirements/web.txt -a $(VENV)/.dev -nt requirements/worker.txt ] || $(PY) -m pip install --quiet --no-compile --disable-pip-version-check --require-hashes -r requirements/web.txt -r requirements/worker.txt
+	@[ $(VENV)/.dev -nt requirements/web.txt -a $(VENV)/.dev -nt requirements/full.txt ] || $(PY) -m pip install --quiet --no-compile --disable-pip-version-check --require-hashes -r requirements/web.txt -r requirements/full.txt
 	@touch $@
 
 $(VENV)/.dev: requirements/dev.txt | $(VENV)/bin/python

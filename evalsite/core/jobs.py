@@ -24,6 +24,7 @@ from django.utils import timezone
 
 from evalsite.core.db import CLOCK_SET_BACK, patient_statements, write_transaction
 from evalsite.core.garbage_collection import freeze_gc
+from evalsite.core.logs import log_place
 from evalsite.core.models import Job
 
 log = logging.getLogger(__name__)
@@ -214,6 +215,11 @@ def job_run(lease: Lease) -> bool:
     A failed job is retried after a back-off that grows with each attempt; after MAX_ATTEMPTS it is dead. A tireless job
     continues at the longest back-off. A new request under its key waits for the same retry.
     """
+    with log_place(job=lease.job_id, kind=lease.kind):
+        return _run(lease)
+
+
+def _run(lease: Lease) -> bool:
     try:
         with _heartbeat(lease), patient_statements():
             _handlers[lease.kind](lease)

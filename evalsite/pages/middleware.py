@@ -13,6 +13,7 @@ from django.utils.cache import patch_vary_headers
 from evalsite.core.db import as_unavailable
 from evalsite.core.errors import TouchstoneError
 from evalsite.core.http import add_retry_after, unavailable_page
+from evalsite.core.logs import REQUEST_ID, log_place, request_id
 
 ONE_LANGUAGE = ("/api/", "/metrics", "/livez", "/readyz")  # Programs read these and compare them.
 
@@ -32,6 +33,21 @@ class PageLanguage(LocaleMiddleware):
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         response = super().process_response(request, response)
         patch_vary_headers(response, ["Cookie"])
+        return response
+
+
+class RequestIds:
+    """Give each request an id, which its log lines and its response (`X-Request-ID`) have."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        name = request_id(request.META.get(REQUEST_ID, ""))
+        request.META[REQUEST_ID] = name  # for what Django logs after the last middleware
+        with log_place(request=name):
+            response = self.get_response(request)
+        response["X-Request-ID"] = name
         return response
 
 

@@ -4,6 +4,7 @@ No engine is needed: the files are read, by linters too, and their commands are 
 serve whole sites in tests/journey and tests/faults.
 """
 
+import os
 import re
 import subprocess
 import sys
@@ -49,7 +50,7 @@ def linted(name: str, text: str, folder: Path) -> subprocess.CompletedProcess[st
 @pytest.mark.parametrize(
     ("name", "sound", "spoilt", "complaint"),
     [
-        ("Dockerfile", "python:3.13-slim-bookworm", "python:latest", "DL3007"),
+        ("Dockerfile", "python:3.13.7-slim-bookworm", "python:latest", "DL3007"),
         ("Dockerfile", "WORKDIR /srv/touchstone/app", "RUN cd /srv/touchstone/app", "DL3003"),
         ("Dockerfile", "USER 10001\nEXPOSE 8000", "USER 10001\nEXPOSE 80000", "DL3011"),
         ("compose.yml", "restart: unless-stopped", "restarts: unless-stopped", "restarts"),
@@ -81,11 +82,11 @@ def test_every_part_of_the_production_form_is_there_and_comes_back_when_it_ends(
         "inquiry-worker",
         "caller",
         "beat",
+        "backup",
     }
-    assert all(
-        services[name]["restart"] == "unless-stopped"
-        for name in ("web", "proxy", "worker", "slow-worker", "inquiry-worker", "caller", "beat")
-    )
+    again = {name: service["restart"] for name, service in services.items()}
+    assert again.pop("migrate") == "on-failure:5", "it ends by itself"
+    assert set(again.values()) == {"unless-stopped"}
     unwatched = {name for name, service in services.items() if "healthcheck" not in service}
     assert unwatched == {"migrate", "web"}, "one ends by itself, the other has its image's own"
     assert "HEALTHCHECK" in target("web")
@@ -104,6 +105,46 @@ def test_nothing_runs_as_root(name: str) -> None:
     assert "--uid 10001" in DOCKERFILE
 
 
+def test_containers_of_ours_have_few_rights_and_bounded_memory(compose: Any) -> None:
+    ours = {name: service for name, service in compose["services"].items() if "build" in service}
+    assert len(ours) == 8
+    for service in ours.values():
+        assert service["read_only"] is True
+        assert service["cap_drop"] == ["ALL"]
+        assert service["security_opt"] == ["no-new-privileges:true"]
+    assert all("mem_limit" in service for service in compose["services"].values())
+
+
+def test_images_of_others_have_exact_tags(compose: Any) -> None:
+    images = [service["image"] for service in compose["services"].values() if "image" in service]
+    images.append(DOCKERFILE.partition("FROM ")[2].split()[0])
+    assert len(images) == 4
+    assert all(re.search(r":\d+(\.\d+)+", image) for image in images)
+
+
+def test_mail_and_metrics_are_handed_on(compose: Any) -> None:
+    given = compose["services"]["worker"]["environment"]
+    mail = {"EMAIL_HOST", "EMAIL_PORT", "EMAIL_HOST_USER", "EMAIL_HOST_PASSWORD", "EMAIL_USE_TLS", "DEFAULT_FROM_EMAIL"}
+    assert {*mail, "TOUCHSTONE_METRICS_TOKEN", "SITE_URL", "TOUCHSTONE_SIGN_UP"} <= given.keys()
+
+
+def test_beat_and_caller_start_without_the_statistics(compose: Any) -> None:
+    absent = ("numba", "statsmodels", "sklearn", "skops", "pymc", "threadpoolctl")
+    for name in ("caller", "beat", "backup"):
+        assert compose["services"][name]["build"]["target"] == "web"
+    program = (
+        f"import sys; sys.modules.update(dict.fromkeys({absent})); import django; django.setup()\n"
+        "from evalsite.celery import app; app.loader.import_default_modules()\n"
+        "from evalsite.endpoints import tasks; from evalsite.core import beat_scheduler, tasks; print(len(app.tasks))"
+    )
+    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "evalsite.settings"}
+    said = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    assert said.returncode == 0, said.stderr
+    assert int(said.stdout) >= 4
+
+
 def test_every_setting_that_is_given_is_one_that_is_read(compose: Any) -> None:
     read = (ROOT / "evalsite" / "settings.py").read_text() + (ROOT / "evalsite" / "core" / "env.py").read_text()
     given = compose["services"]["web"]["environment"]
@@ -113,7 +154,7 @@ def test_every_setting_that_is_given_is_one_that_is_read(compose: Any) -> None:
 
 def test_every_build_is_a_target_and_copies_what_there_is(compose: Any) -> None:
     built = {service["build"]["target"] for service in compose["services"].values() if "build" in service}
-    assert built == {"web", "worker"}
+    assert built == {"web", "worker", "full"}
     for name in built:
         for sources in re.findall(r"^COPY (.+) \S+$", target(name), re.MULTILINE):
             assert all((ROOT / source).exists() for source in sources.split()), sources

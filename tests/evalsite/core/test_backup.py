@@ -9,12 +9,14 @@ import threading
 import uuid
 import zipfile
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 import pytest
+import time_machine
 from django.contrib.auth.models import Permission
 from django.core.management import CommandError, call_command
 from django.db import connection
@@ -255,3 +257,46 @@ def test_writers_go_on_while_a_backup_reads(transactional_db: None) -> None:
 def _write() -> None:
     user_create(username="meanwhile", password=None)
     connection.close()
+
+
+class Ended(Exception):
+    """Ends a command that goes on for ever, in place of a pause."""
+
+
+@pytest.mark.django_db(transaction=True)
+def test_backups_are_made_again_and_again_and_the_oldest_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses: list[float] = []
+    with time_machine.travel(datetime.now(UTC), tick=False) as clock:
+
+        def pause(seconds: float) -> None:
+            pauses.append(seconds)
+            clock.shift(timedelta(days=1, seconds=1))
+            if len(pauses) == 4:
+                raise Ended
+
+        monkeypatch.setattr("evalsite.core.management.commands.backup.time.sleep", pause)
+        (tmp_path / "touchstone-broken.backup.partial").touch()
+        (tmp_path / "another.backup").touch()
+        with pytest.raises(Ended):
+            call_command("backup", str(tmp_path), every_hours=24, keep=2, verbosity=0)
+    assert len(list(tmp_path.glob("touchstone-*.backup"))) == 2
+    assert not list(tmp_path.glob("*.partial"))
+    assert (tmp_path / "another.backup").exists(), "files of others stay"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_new_backup_is_not_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def pause(seconds: float) -> None:
+        raise Ended
+
+    monkeypatch.setattr("evalsite.core.management.commands.backup.time.sleep", pause)
+    for _ in range(2):
+        with pytest.raises(Ended):
+            call_command("backup", str(tmp_path), every_hours=24, verbosity=0)
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+@pytest.mark.parametrize(("folder", "options"), [("absent", {}), (".", {"keep": 0}), (".", {"every_hours": -1})])
+def test_wrong_options_of_repeated_backups_are_refused(tmp_path: Path, folder: str, options: dict[str, Any]) -> None:
+    with pytest.raises(CommandError, match=r"no folder|at least 1"):
+        call_command("backup", str(tmp_path / folder), **{"every_hours": 24, **options})
