@@ -4,19 +4,26 @@ No engine is needed: the files are read, by linters too, and their commands are 
 serve whole sites in tests/journey and tests/faults.
 """
 
+import copy
+import json
 import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 import yaml
 from django.conf import settings
 
+from evalsite.operations.service_health import as_metrics, service_health_get
+
 ROOT = Path(__file__).resolve().parents[2]
 DOCKERFILE = (ROOT / "docker" / "Dockerfile").read_text()
+VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
 PROGRAMS = Path(sys.executable).parent
 LINTERS: dict[str, list[str | Path]] = {  # as `make lint-docker` calls them
     "Dockerfile": [PROGRAMS / "hadolint", "--no-color"],
@@ -183,3 +190,60 @@ def test_what_takes_minutes_has_a_worker_beside_the_one_that_refits(compose: Any
     code = "from evalsite.celery import app; print(sorted(app.amqp.queues))"
     said = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert said.stdout.strip() == str(sorted(heard.values())), "one that is told no queue listens to both"
+
+
+def kubernetes() -> dict[str, Any]:
+    """Return the manifests by kind and name."""
+    files = sorted((ROOT / "docker" / "kubernetes").glob("*.yaml"))
+    documents = [one for file in files for one in yaml.safe_load_all(file.read_text())]
+    return {f"{one['kind']} {one['metadata']['name']}": one for one in documents}
+
+
+def container_of(manifest: Any) -> Any:
+    (container,) = manifest["spec"]["template"]["spec"]["containers"]
+    return container
+
+
+def test_manifests_are_valid() -> None:
+    schema = json.loads((ROOT / "tests" / "house" / "kubernetes.schema.json").read_text())
+    validator = jsonschema.Draft7Validator(schema)
+    manifests = kubernetes()
+    assert len(manifests) >= 12
+    assert [error.message for one in manifests.values() for error in validator.iter_errors(one)] == []
+    wrong = copy.deepcopy(manifests["Deployment touchstone-worker"])
+    container_of(wrong)["livenesProbe"] = container_of(wrong).pop("livenessProbe")
+    assert list(validator.iter_errors(wrong)), "the schema knows every name"
+
+
+def test_cluster_runs_the_services_of_compose(compose: Any) -> None:
+    manifests = kubernetes()
+    names = ("web", "worker", "slow-worker", "inquiry-worker", "caller", "beat", "backup", "migrate")
+    for name in names:
+        kind = "Job" if name == "migrate" else "Deployment"
+        container = container_of(manifests[f"{kind} touchstone-{name}"])
+        service = compose["services"][name]
+        assert container.get("command") == service.get("command")
+        assert container["image"] == f"touchstone-{service['build']['target']}:{VERSION}"
+        assert container["securityContext"]["readOnlyRootFilesystem"] is True
+        assert container["resources"]["limits"]["memory"]
+        assert {"configMapRef": {"name": "touchstone"}} in container["envFrom"]
+    assert {name.partition("-")[2] for name in manifests if name.startswith(("Deployment", "Job"))} == set(names)
+    assert manifests["Deployment touchstone-beat"]["spec"]["strategy"] == {"type": "Recreate"}
+
+
+def test_every_setting_of_the_cluster_is_one_that_is_read() -> None:
+    read = "".join((ROOT / "evalsite" / name).read_text() for name in ("settings.py", "core/env.py", "core/http.py"))
+    manifests = kubernetes()
+    given = [*manifests["ConfigMap touchstone"]["data"], *manifests["Secret touchstone"]["stringData"]]
+    assert "DATABASE_URL" in given
+    assert [name for name in given if f'"{name}"' not in read] == []
+
+
+@pytest.mark.django_db
+def test_every_metric_of_the_dashboard_is_one_that_there_is() -> None:
+    dashboard = json.loads((ROOT / "docker" / "grafana.json").read_text())
+    queries = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
+    asked = {name for query in queries for name in re.findall(r"touchstone_\w+", query)}
+    there = set(re.findall(r"^# TYPE (touchstone_\w+)", as_metrics(service_health_get()), re.MULTILINE))
+    assert len(asked) >= 8
+    assert asked <= there
