@@ -13,8 +13,7 @@ from evalsite.console.live import conversations_context, reports_context
 from evalsite.console.page_frame import CampaignContext, campaign_context_for, frame, person
 from evalsite.console.views import console_page
 from evalsite.core.errors import NotFound
-from evalsite.dialogues.models import ChatbotReport
-from evalsite.dialogues.reports import entrant_pause, entrant_resume, report_settle
+from evalsite.dialogues.reports import entrant_pause, entrant_resume, report_get, report_settle
 from evalsite.operations.actions import entrant_of
 
 
@@ -40,9 +39,8 @@ def reports(request: HttpRequest, key: str) -> HttpResponse:
 def report_act(request: HttpRequest, key: str, report: uuid.UUID, outcome: str) -> HttpResponse:
     """Uphold or dismiss a report."""
     desk = _live_desk(request, key, Act.WITHDRAW_ENTRANT)
-    own = ChatbotReport.objects.filter(reply__turn__conversation__campaign=desk.campaign, public_id=report)
-    found = own.first()
-    if found is None or outcome not in {"uphold", "dismiss"}:
+    found = report_get(campaign=desk.campaign, public_id=report)
+    if outcome not in {"uphold", "dismiss"}:
         raise NotFound(_("There is no such report."), hint=_("Go back to the reports."))
     report_settle(report=found, upheld=outcome == "uphold", by=person(request))
     messages.success(request, _("Saved."))
