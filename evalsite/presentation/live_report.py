@@ -43,6 +43,8 @@ def live_report_context(view: LiveReportContent) -> dict[str, Any]:
         "settings": [_setting(name, found, content, planned) for name, found in settings.items()],
         "abilities": _abilities(content.get("abilities")),
         "failures": _failures(content.get("failures", {})),
+        "third_parties": _third_parties(content.get("third_parties", [])),
+        "modes": _modes(content.get("modes", [])),
         "arms": _arms(view),
         "plan": _plan(view) if view.plan and view.plan.content else None,
     }
@@ -249,6 +251,71 @@ def _failures(found: Mapping[str, Any]) -> TextTable | None:
     return TextTable(_("Failed replies, which count for nobody"), heads, tuple(rows))
 
 
+def _third_parties(found: Sequence[Mapping[str, Any]]) -> TextTable | None:
+    """Return the agreement of third parties with the live choices, a row for each coefficient of each sample."""
+    if not found:
+        return None
+    raters = {
+        "with_live": _("live choices and third parties"),
+        "among_themselves": _("third parties among themselves"),
+    }
+    names = {"krippendorff": _("Krippendorff's alpha (nominal)"), "fleiss": _("Fleiss' kappa")}
+    rows = [
+        (
+            sample["made_at"][:10],
+            raters[who],
+            names[name],
+            _number(sample[who][name]["value"]),
+            _number(sample[who][name]["se"]),
+            whole(sample["turns"]),
+            whole(sample["annotators"]),
+            _part(sample["same"], sample["compared"]),
+        )
+        for sample in found
+        for who in raters
+        for name in names
+    ]
+    heads = (
+        _("Sample of"),
+        _("Raters"),
+        _("Coefficient"),
+        _("Value"),
+        _("SE"),
+        _("Turns"),
+        _("Third parties"),
+        _("Same as the live choice"),
+    )
+    return TextTable(_("Agreement of third parties: each reply selected or not"), heads, tuple(rows))
+
+
+def _modes(found: Sequence[Mapping[str, Any]]) -> TextTable | None:
+    """Return the tests that the mode makes no difference; None without a static campaign to compare with."""
+    if not found:
+        return None
+    rows = [
+        (
+            one["name"],
+            _("one board") if one["one_board"] else _("two boards"),
+            one["test"],
+            _number(one["statistic"]),
+            ", ".join(whole(df) for df in one["df"]),
+            _p(one["p"]),
+            "; ".join(f"{name} {signed(shift)}" for name, shift in one["shifts"].items()),
+        )
+        for one in found
+    ]
+    heads = (
+        _("Static campaign"),
+        _("Result"),
+        _("Test"),
+        _("Statistic"),
+        _("Degrees of freedom"),
+        _("p"),
+        _("Live minus static ability (logits)"),
+    )
+    return TextTable(_("Static and live judgments of the same chatbots"), heads, tuple(rows))
+
+
 def _arms(view: LiveReportContent) -> TextTable | None:
     """Return the win rates of all arms of the study side by side; None without other arms."""
     if not view.arms:
@@ -340,6 +407,12 @@ def report_rows(content: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str
         if found["clustered"]:
             yield from _clustered_rows(name, found["clustered"])
     yield from _by_chatbot("", "failures", content.get("failures", {}))
+    for number, sample in enumerate(content.get("third_parties", []), start=1):
+        yield from _leaves("", f"third_parties {number}", "", "", sample)
+    for one in content.get("modes", []):
+        test = {name: one[name] for name in ("test", "statistic", "df", "p", "one_board")}
+        yield from _leaves("", f"modes: {one['name']}", "", "", test)
+        yield from _by_chatbot("", f"modes: {one['name']}", {name: {"shift": x} for name, x in one["shifts"].items()})
     yield from _by_chatbot("", "abilities", (content.get("abilities") or {}).get("chatbots", {}))
 
 
