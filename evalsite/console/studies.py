@@ -39,16 +39,29 @@ class StudyForm(forms.Form):
 
     def __init__(self, draft: Campaign, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        entrants = list(entrants_active(draft))
-        names = [(str(one.public_id), str(one.version)) for one in entrants]
+        names = [(str(one.public_id), str(one.version)) for one in entrants_active(draft)]
         for number in range(SETS):
             self.fields[f"set_{number}"] = forms.MultipleChoiceField(
-                label=_("Set %(n)s of chatbots") % {"n": number + 1},
-                help_text="" if number else _("Leave all sets empty to let all chatbots take part in every arm."),
+                label=_("Set %(n)s") % {"n": number + 1},
                 choices=names,
                 required=False,
                 widget=forms.CheckboxSelectMultiple,
             )
+
+    def plain_fields(self) -> list[forms.BoundField]:
+        """Return the fields beside the sets of chatbots."""
+        return [self[name] for name in self.base_fields]
+
+    def sets(self) -> list[forms.BoundField]:
+        """Return the fields of the sets: the columns of the table."""
+        return [self[f"set_{number}"] for number in range(SETS)]
+
+    def rows(self) -> list[tuple[str, list[Any]]]:
+        """Return each chatbot with its checkbox in every set."""
+        cells = zip(*self.sets(), strict=True)
+        return [
+            (str(row[0].choice_label), [_with_name(cell, number) for number, cell in enumerate(row)]) for row in cells
+        ]
 
     def given(self) -> dict[str, Any]:
         """Return the arguments of `study_make`, without empty sets. The form is valid."""
@@ -60,6 +73,12 @@ class StudyForm(forms.Form):
             "chatbot_sets": [one for one in sets if one],
             "repetitions": cleaned["repetitions"],
         }
+
+
+def _with_name(cell: Any, number: int) -> Any:
+    """Name a checkbox for those who do not see the table around it."""
+    cell.data["attrs"]["aria-label"] = _("Set %(n)s: %(chatbot)s") % {"n": number + 1, "chatbot": cell.choice_label}
+    return cell
 
 
 def arms_table(draft: Campaign, given: dict[str, Any]) -> list[tuple[str, str, str]]:
