@@ -168,21 +168,27 @@ def _fill(review: ThirdPartyReview, sample: Sequence[SampledTurn], by: User) -> 
 
 
 def reviews_erase(conversations: Iterable[int]) -> None:
-    """Empty what third parties see of these conversations (keys), and retire it. Their judgments stay.
+    """Empty what third parties see of these conversations (keys), and retire it wherever its prompt set is used.
 
-    Runs in the transaction of the erasure, which holds the conversations' locks.
+    Their judgments stay. Runs in the transaction of the erasure, which holds the conversations' locks.
     """
-    rows = ReviewedTurn.objects.filter(turn__conversation__in=list(conversations)).select_related("review__campaign")
-    found = list(rows)
-    if not found:
+    rows = Prompt.objects.filter(reviewed_turn__turn__conversation__in=list(conversations))
+    prompts = list(rows.order_by("pk"))
+    if not prompts:
         return
-    prompts = [row.prompt_id for row in found]
     with deletion_permitted():
         Reply.objects.filter(prompt__in=prompts).update(text=None, sha256=None)
-        Prompt.objects.filter(pk__in=prompts).update(turns=None)
+        Prompt.objects.filter(pk__in=[one.pk for one in prompts]).update(turns=None)
+    campaigns = list(Campaign.objects.filter(prompt_set__in={one.prompt_set_id for one in prompts}).order_by("pk"))
     Retirement.objects.bulk_create(
-        (Retirement(campaign=row.review.campaign, prompt_id=row.prompt_id, reason="erased") for row in found),
+        (
+            Retirement(campaign=campaign, prompt=prompt, reason="erased")
+            for campaign in campaigns
+            for prompt in prompts
+            if prompt.prompt_set_id == campaign.prompt_set_id
+        ),
         ignore_conflicts=True,
     )
-    for campaign in {row.review.campaign for row in found if row.review.campaign.collecting}:
-        refit_request(campaign)
+    for campaign in campaigns:
+        if campaign.collecting:
+            refit_request(campaign)

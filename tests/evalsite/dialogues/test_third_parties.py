@@ -8,15 +8,17 @@ from evalsite.accounts.models import Membership, Organisation, User
 from evalsite.accounts.services import user_create
 from evalsite.campaigns.limits import limits_of
 from evalsite.campaigns.models import Campaign, Retirement
+from evalsite.campaigns.services import REFIT
 from evalsite.chatbots.models import Reply
 from evalsite.core.errors import Conflict, InvalidInput, NotAllowed
-from evalsite.core.models import AuditEntry
+from evalsite.core.models import AuditEntry, Job
 from evalsite.dialogues.models import Conversation, ReviewedTurn, ThirdPartyReview, Utterance
 from evalsite.dialogues.third_parties import conversations_reviewable, third_parties_ask
 from evalsite.judgments.exclusions import annotator_exclude
 from evalsite.judgments.models import Enrolment
 from evalsite.judgments.person_erasure import person_erase
 from evalsite.prompts.models import Prompt
+from tests.evalsite.cast import CampaignMaker
 from tests.evalsite.live_rows import conversation_rows, live_campaign_rows
 from tests.shared import shared
 
@@ -123,6 +125,21 @@ def test_an_erasure_takes_the_texts_out_again(talk: Campaign, olga: User) -> Non
     assert set(row.prompt.replies.values_list("text", "sha256")) == {(None, None)}
     assert Retirement.objects.get(campaign=draft).prompt == row.prompt
     assert draft.prompt_set.prompts.filter(turns__isnull=False).count() == 2
+
+
+def test_an_erasure_reaches_every_campaign_with_the_prompts(
+    talk: Campaign, olga: User, make_campaign: CampaignMaker
+) -> None:
+    draft = third_parties_ask(campaign=talk, by=olga)
+    other = make_campaign(slug="other", organisation=talk.organisation, start=False)
+    Campaign.objects.filter(pk=other.pk).update(prompt_set=draft.prompt_set, state="running")
+    row = ReviewedTurn.objects.select_related("turn__conversation").order_by("pk")[0]
+    erase(row.turn.conversation)
+    assert set(Retirement.objects.values_list("campaign", "prompt")) == {
+        (draft.pk, row.prompt_id),
+        (other.pk, row.prompt_id),
+    }
+    assert Job.objects.filter(kind=REFIT, args={"campaign": other.pk}).exists()
 
 
 def test_an_erasure_touches_no_other_prompt(talk: Campaign, olga: User) -> None:
