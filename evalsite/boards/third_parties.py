@@ -14,24 +14,24 @@ from evalsite.judgments.selectors import standings
 from irt_engine.agreement.coefficients import Agreement
 from irt_engine.selections import ThirdPartySelection, selection_agreement
 
-LIVE = "live"  # the annotator of the conversation, as one more rater
+LIVE = "live"  # stands for the annotator of the conversation
 Pair = tuple[int, int]  # two versions, the smaller key first
 
 
 @dataclass(frozen=True, slots=True)
 class PairJudgment:
-    """What one rater selected of two replies to one context: one, both or none of two versions."""
+    """What one annotator selected of two replies to one context: one, both or none of two versions."""
 
     prompt: int
     pair: Pair
-    rater: str
+    annotator: str
     selected: frozenset[int]
 
     def selections(self) -> Iterator[ThirdPartySelection]:
         """Return one row for each reply."""
         for version in self.pair:
             name = f"{self.prompt}:{self.pair[0]}-{self.pair[1]}"
-            yield ThirdPartySelection(name, str(version), self.rater, version in self.selected)
+            yield ThirdPartySelection(name, str(version), self.annotator, version in self.selected)
 
 
 def third_party_content(campaign: Campaign) -> list[dict[str, Any]]:
@@ -49,7 +49,7 @@ def _review(review: ThirdPartyReview) -> dict[str, Any] | None:
     return {
         "made_at": review.made_at.isoformat(),
         "turns": len({one.prompt for one in given}),
-        "annotators": len({one.rater for one in given}),
+        "annotators": len({one.annotator for one in given}),
         "judgments": len(given),
         "compared": len(same),
         "same": sum(same),
@@ -68,7 +68,7 @@ def _coefficient(found: Agreement) -> dict[str, Any]:
 
 
 def _judged(review: ThirdPartyReview) -> Iterator[PairJudgment]:
-    """Return the judgments in force of annotators in good standing; the first one of each rater and pair."""
+    """Return the judgments in force of annotators in good standing; the first one of each annotator and pair."""
     prompts = set(review.turns.values_list("prompt", flat=True))
     pairs = _pairs(review.campaign)
     out = {number for number, one in standings(review.campaign).items() if one.out}
@@ -79,7 +79,7 @@ def _judged(review: ThirdPartyReview) -> Iterator[PairJudgment]:
         judgment__assignment__place__prompt__in=prompts,
     ).exclude(judgment__annotator__in=out)
     seen = set()
-    for prompt, assignment, rater, version, value in answers.order_by("judgment").values_list(
+    for prompt, assignment, annotator, version, value in answers.order_by("judgment").values_list(
         "judgment__assignment__place__prompt",
         "judgment__assignment",
         "judgment__annotator",
@@ -87,10 +87,10 @@ def _judged(review: ThirdPartyReview) -> Iterator[PairJudgment]:
         "value",
     ):
         pair = pairs[assignment]
-        if (prompt, pair, rater) not in seen:
-            seen.add((prompt, pair, rater))
+        if (prompt, pair, annotator) not in seen:
+            seen.add((prompt, pair, annotator))
             tied = pair if value == "tie" else ()
-            yield PairJudgment(prompt, pair, str(rater), frozenset({version} if version else tied))
+            yield PairJudgment(prompt, pair, str(annotator), frozenset({version} if version else tied))
 
 
 def _pairs(campaign: Campaign) -> Mapping[int, Pair]:

@@ -34,6 +34,7 @@ def conversations_context(desk: CampaignContext, query: QueryDict) -> dict[str, 
         "rows": found[:ROWS],
         "more": start + ROWS if found[ROWS:] else None,
         "settings": settings_facts(desk.campaign),
+        "study": desk.campaign.live.study,
     }
 
 

@@ -255,7 +255,7 @@ def _third_parties(found: Sequence[Mapping[str, Any]]) -> TextTable | None:
     """Return the agreement of third parties with the live choices, a row for each coefficient of each sample."""
     if not found:
         return None
-    raters = {
+    annotators = {
         "with_live": _("live choices and third parties"),
         "among_themselves": _("third parties among themselves"),
     }
@@ -263,7 +263,7 @@ def _third_parties(found: Sequence[Mapping[str, Any]]) -> TextTable | None:
     rows = [
         (
             sample["made_at"][:10],
-            raters[who],
+            annotators[who],
             names[name],
             _number(sample[who][name]["value"]),
             _number(sample[who][name]["se"]),
@@ -272,12 +272,12 @@ def _third_parties(found: Sequence[Mapping[str, Any]]) -> TextTable | None:
             _part(sample["same"], sample["compared"]),
         )
         for sample in found
-        for who in raters
+        for who in annotators
         for name in names
     ]
     heads = (
         _("Sample of"),
-        _("Raters"),
+        _("Annotators"),
         _("Coefficient"),
         _("Value"),
         _("SE"),

@@ -12,13 +12,17 @@ from evalsite.boards.live_report import live_report_content
 from evalsite.boards.live_reports import live_report_request, report_mark
 from evalsite.boards.services import board_default
 from evalsite.boards.third_parties import third_party_content
+from evalsite.campaigns.drafts import draft_change
 from evalsite.campaigns.models import Campaign
 from evalsite.dialogues.models import ReviewedTurn
 from evalsite.dialogues.third_parties import third_parties_ask
 from evalsite.judgments.exclusions import annotator_exclude
-from evalsite.judgments.models import Annotator, Answer, Assignment, Batch, Candidate, Judgment, Place
+from evalsite.judgments.models import Annotator, Answer, Assignment, Batch, Candidate, Enrolment, Judgment, Place
+from evalsite.judgments.person_erasure import person_erase
+from evalsite.judgments.services import annotator_enrol, judgment_record
+from evalsite.operations.services import campaign_open
 from evalsite.prompts.models import Prompt
-from tests.evalsite.cast import run_jobs
+from tests.evalsite.cast import assignment_claim, run_jobs
 from tests.evalsite.live_rows import conversation_rows, live_campaign_rows
 from tests.evalsite.pages.test_pages import words
 from tests.shared import shared
@@ -132,6 +136,28 @@ def test_excluded_third_parties_do_not_count_and_the_report_is_renewed(
     assert (found["annotators"], found["judgments"]) == (1, 4)
     assert found["among_themselves"]["krippendorff"]["value"] is None
     assert first != second
+
+
+def test_a_launched_sample_is_claimed_judged_and_survives_an_erasure(
+    talk: Campaign, draft: Campaign, olga: User
+) -> None:
+    draft_change(campaign=draft, changes={"visibility": "public", "admission": "open", "block_size": 2}, by=olga)
+    campaign_open(campaign=draft, by=olga)
+    run_jobs()
+    third = annotator_enrol(campaign=draft)
+    claimed = assignment_claim(campaign=draft, annotator=third)
+    assert len(claimed) == 2
+    for one in claimed:
+        judgment_record(annotator=third, assignment_id=one.public_id, choices={"fine": "tie"})
+    gone = ReviewedTurn.objects.exclude(prompt__places__assignments__in=claimed).select_related("turn__conversation")
+    erased = gone.order_by("pk")[0]
+    annotator = erased.turn.conversation.annotator
+    person_erase(user=None, parts=Enrolment.objects.filter(annotator=annotator))
+    later = assignment_claim(campaign=draft, annotator=third)
+    assert erased.prompt_id not in {one.place.prompt_id for one in later}
+    assert later
+    (found,) = third_party_content(talk)
+    assert (found["judgments"], found["compared"]) == (2, 2)
 
 
 def test_the_best_of_three_says_nothing_of_the_other_two(organisation: Organisation, olga: User) -> None:

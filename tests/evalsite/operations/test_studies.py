@@ -98,6 +98,7 @@ def test_the_page_tells_progress_and_launches_together(draft: Campaign, member: 
     study, client = study_of(draft), client_of(member)
     home = f"/console/studies/{study.public_id}/"
     assert "2 arms, not launched yet." in words(client.get(home))
+    assert f'href="{home}"' in client.get(f"/console/{draft.public_id}/conversations/").content.decode()
     assert client.post(f"{home}launch/").status_code == 302
     person = Annotator.objects.create()
     arm = arm_of(study=study, annotator=person)
