@@ -15,6 +15,7 @@ from evalsite.api.fields import (
 from evalsite.campaigns.live import BOUNDS, LONGEST_TOPIC, MOST_TOPICS
 from evalsite.campaigns.models import LiveSettings
 from evalsite.campaigns.studies import MOST_ARMS, MOST_REPETITIONS, SETTINGS
+from evalsite.dialogues.third_parties import CONVERSATIONS, MOST_CONVERSATIONS
 
 
 class StudyRequest(StrictSerializer):
@@ -61,6 +62,12 @@ class LiveSettingsChangeRequest(StrictSerializer):
     turn_deadline_s = _whole("turn_deadline_s")
     idle_minutes = _whole("idle_minutes")
     reports_to_pause = _whole("reports_to_pause")
+
+
+class ThirdPartiesRequest(StrictSerializer):
+    """How large the sample for third parties is."""
+
+    conversations = StrictIntegerField(min_value=1, max_value=MOST_CONVERSATIONS, default=CONVERSATIONS)
 
 
 class SettlementRequest(StrictSerializer):

@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evalsite.api.base_views import ManagerView
-from evalsite.api.live_requests import LiveSettingsChangeRequest, SettlementRequest
+from evalsite.api.live_requests import LiveSettingsChangeRequest, SettlementRequest, ThirdPartiesRequest
 from evalsite.api.openapi import ACTING, IDEMPOTENCY_KEY, operation, reading
 from evalsite.api.paging import page_of
 from evalsite.api.requests import EmptyRequest, PageQuery
@@ -20,6 +20,7 @@ from evalsite.campaigns.permissions import Act, campaign_for
 from evalsite.core.errors import Conflict
 from evalsite.dialogues.reports import entrant_pause, entrant_resume, report_get, report_settle
 from evalsite.dialogues.selectors import report_rows, reports_in
+from evalsite.dialogues.third_parties import third_parties_ask
 from evalsite.operations.actions import entrant_of
 
 KEYED = (IDEMPOTENCY_KEY,)
@@ -51,6 +52,28 @@ class LiveSettingsView(LiveManagerView):
             campaign=campaign, values=self.body(request, LiveSettingsChangeRequest), by=self.user(request)
         )
         return Response(CampaignSerializer.render(Campaign.objects.get(pk=campaign.pk)))
+
+
+class ThirdPartiesView(LiveManagerView):
+    """A sample of live turns that other people judge again."""
+
+    @operation(
+        "ask_third_parties",
+        "Make a static draft of a random sample of live turns, redacted",
+        {201: CampaignSerializer},
+        ACTING,
+        parameters=KEYED,
+        body=ThirdPartiesRequest,
+    )
+    def post(self, request: Request, key: str) -> Response:
+        campaign, user = self.campaign(request, key, Act.SEE), self.user(request)
+        size = self.body(request, ThirdPartiesRequest)["conversations"]
+
+        def make() -> tuple[int, dict[str, Any]]:
+            draft = third_parties_ask(campaign=campaign, by=user, conversations=size)
+            return 201, CampaignSerializer.render(draft)
+
+        return self.done(request, make)
 
 
 class ReportsView(LiveManagerView):

@@ -139,6 +139,7 @@ urlpatterns = [
     path("campaigns/<key:key>/acts/<act:act>", action_views.ActView.as_view(), name="api_act"),
     path("campaigns/<key:key>/limits", action_views.LimitsView.as_view(), name="api_limits"),
     path("campaigns/<key:key>/live", live_views.LiveSettingsView.as_view(), name="api_live_settings"),
+    path("campaigns/<key:key>/third_parties", live_views.ThirdPartiesView.as_view(), name="api_third_parties"),
     path("campaigns/<key:key>/reports", live_views.ReportsView.as_view(), name="api_reports"),
     path(
         "campaigns/<key:key>/reports/<id:report>/settlement",

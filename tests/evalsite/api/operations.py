@@ -21,6 +21,7 @@ from evalsite.campaigns.permissions import Act
 from evalsite.campaigns.studies import Arms
 from evalsite.chatbots.models import Reply, Version
 from evalsite.chatbots.services import chatbot_create, replies_add, version_create
+from evalsite.dialogues.endings import conversation_end
 from evalsite.dialogues.models import Conversation
 from evalsite.dialogues.reports import reply_report
 from evalsite.endpoints.checking import endpoint_test
@@ -173,6 +174,7 @@ class Tenant:
     quiet: str  # another one, whose only turn is judged
     live_draft: Campaign
     study: Study  # whose two arms are drafts
+    reviewable: Campaign  # live, with a conversation that third parties may judge
     report: str  # of a reply in `talk`
     conversation_set: ConversationSet  # with a scorecard
     submission: str  # waits for approval
@@ -217,6 +219,7 @@ def tenant_make(make_campaign: CampaignMaker, owner: User, slug: str) -> Tenant:
         quiet=str(quiet.public_id),
         live_draft=live_draft,
         study=study,
+        reviewable=_reviewable(home, slug, holder),
         report=str(
             reply_report(annotator=holder, turn_id=talk.turns.get().public_id, label="A", reason="other").public_id
         ),
@@ -253,6 +256,19 @@ def _study(home: Organisation, slug: str) -> tuple[Campaign, Study]:
     """A live draft, and a study of another one."""
     drafts = [live_campaign_make(organisation=home, slug=f"{slug}-plan-{n}", chatbots=2, start=False) for n in range(2)]
     return drafts[0], study_build(campaign=drafts[1], name=slug, arms=Arms(("soba", "sata_random")))
+
+
+def _reviewable(home: Organisation, slug: str, holder: Annotator) -> Campaign:
+    """A live campaign with a conversation that has ended, whose annotator consented to a review."""
+    campaign = live_campaign_make(
+        organisation=home, slug=f"{slug}-seen", chatbots=2, minimum_turns=1, count_first_turn=True
+    )
+    annotator_enrol(campaign=campaign, annotator=holder)
+    talk = begin(campaign, holder)
+    choose(released(talk))
+    conversation_end(annotator=holder, conversation_id=talk.public_id, rating=5)
+    Conversation.objects.filter(pk=talk.pk).update(consents_to_review=True)
+    return campaign
 
 
 def _conversations_with_scorecard(home: Organisation, slug: str) -> ConversationSet:
@@ -363,6 +379,7 @@ BODIES: Mapping[str, Callable[[Tenant], Json]] = {
         "chatbot_sets": [[str(one.public_id) for one in there.live_draft.entrants.all()]],
     },
     "live_settings": lambda _: {"selection": "sata", "fallback": "written", "minimum_turns": 3, "end_rating": False},
+    "ask_third_parties": lambda _: {"conversations": 5},
     "settle_report": lambda _: {"outcome": "upheld"},
     "limits": lambda _: {"target_se": 0.2, "budget": 50, "deadline": "2090-05-04T20:00:00Z"},
 }
@@ -403,6 +420,7 @@ WITH: Mapping[str, Callable[[Tenant], Json]] = {
 BEFORE = {"resume": "pause", "readmit": "exclude", "resume_annotator": "pause_annotator"}
 OF_DRAFTS = {"launch", "pilot", "limits", "cap_calls"}
 OF_CHATS = {"start_conversation", "live_report"}
+OF_REVIEWABLE = {"ask_third_parties"}
 OF_LIVE_DRAFTS = {"live_settings"}
 OF_TALKS = {"reported_replies", "settle_report", "pause_chatbot", "resume_chatbot"}
 OF_QUIET = {"send_message", "end_conversation"}  # of a conversation without an open turn
@@ -427,6 +445,8 @@ def _talk_of(there: Tenant) -> Conversation:
 def _campaign_of(there: Tenant, name: str) -> Campaign:
     if name in OF_TALKS:
         return _talk_of(there).campaign
+    if name in OF_REVIEWABLE:
+        return there.reviewable
     return there.chat if name in OF_CHATS else there.live_draft if name in OF_LIVE_DRAFTS else there.campaign
 
 

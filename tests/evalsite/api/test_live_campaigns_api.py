@@ -14,6 +14,7 @@ from evalsite.judgments.services import annotator_enrol
 from tests.evalsite.api.client import Api, error_of
 from tests.evalsite.cast import CampaignMaker
 from tests.evalsite.dialogues.steps import begin, live_campaign_make, released
+from tests.evalsite.live_rows import conversation_rows, live_campaign_rows
 from tests.shared import shared
 
 
@@ -129,3 +130,18 @@ def test_a_report_of_another_campaign_is_not_found(report: ChatbotReport, draft:
     path = f"/reports/{report.public_id}/settlement"
     assert api.post(f"/api/v1/campaigns/{draft.public_id}{path}", {"outcome": "upheld"}).status_code == 404
     assert api.get("/api/v1/campaigns/talk/reports").status_code == 403
+
+
+@pytest.mark.parametrize(("role", "status"), [("manager", 201), ("viewer", 403)])
+def test_third_parties_get_a_draft_of_consenting_conversations(
+    organisation: Organisation, role: str, status: int
+) -> None:
+    live = live_campaign_rows(organisation, slug="rows", selection="sata")
+    conversation_rows(live, ["10", "01"])
+    conversation_rows(live, ["10", "01"], consents=False)
+    answer = api_of(member(organisation, role)).post("/api/v1/campaigns/rows/third_parties", {"conversations": 9})
+    assert answer.status_code == status
+    drafts = Campaign.objects.filter(review__source=live)
+    assert [draft.prompt_set.prompts.count() for draft in drafts] == ([1] if status == 201 else [])
+    if status == 201:
+        assert (answer.json()["slug"], answer.json()["mode"]) == (drafts[0].slug, "static")
