@@ -33,7 +33,8 @@ from evalsite.presentation.figures import (
     figures_html,
 )
 from evalsite.presentation.links import Links
-from evalsite.presentation.live_report import COLUMNS, live_report_context, report_rows
+from evalsite.presentation.live_report import live_report_context
+from evalsite.presentation.live_report_file import COLUMNS, report_rows
 from evalsite.presentation.ranking import Cut, ranking_html
 
 
