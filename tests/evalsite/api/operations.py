@@ -198,6 +198,7 @@ def tenant_make(make_campaign: CampaignMaker, owner: User, slug: str) -> Tenant:
     endpoint = endpoint_register(chatbot=newcomer.chatbot, label="live", settings=settings, secret=SECRET, by=owner)
     judgment = Judgment.objects.filter(annotator=judging).latest("pk")
     chat, talk, quiet = _conversations(home, slug, holder)
+    reviewable = _reviewable(home, slug, holder)
     live_draft, study = _study(home, slug)
     return Tenant(
         owner=owner,
@@ -219,7 +220,7 @@ def tenant_make(make_campaign: CampaignMaker, owner: User, slug: str) -> Tenant:
         quiet=str(quiet.public_id),
         live_draft=live_draft,
         study=study,
-        reviewable=_reviewable(home, slug, holder),
+        reviewable=reviewable,
         report=str(
             reply_report(annotator=holder, turn_id=talk.turns.get().public_id, label="A", reason="other").public_id
         ),
