@@ -8,6 +8,8 @@ OWN = (  # of /console/
     "prompt-sets/",
     "conversations/",
     "conversations/import/",
+    "studies/",
+    "studies/new/",
     "votes/",
     "notices/",
     "health/",

@@ -1,16 +1,21 @@
 """Bases of the views of the API."""
 
+from collections.abc import Callable
 from typing import Any
 
 from django.conf import settings
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
+from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from evalsite.accounts.models import ApiToken, User
 from evalsite.api.authentication import BrowserAuthentication, PersonTokenAuthentication
 from evalsite.api.fields import StrictSerializer
+from evalsite.api.idempotency import answered
+from evalsite.api.parsers import json_sent
 from evalsite.core.errors import InvalidInput, NotAllowed
+from evalsite.core.idempotency import StoredAnswer
 from evalsite.core.throttle import admit, client_address
 
 
@@ -44,6 +49,31 @@ class ReaderView(BaseView):
         query = self.query(data=request.query_params)
         query.is_valid(raise_exception=True)
         return dict(query.validated_data)
+
+
+class ManagerView(ReaderView):
+    """A view for people with a role. Reading needs campaigns:read, all else the scope `writing`."""
+
+    writing = ApiToken.Scope.ACTS
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        self.scope = ApiToken.Scope.CAMPAIGNS if request.method in ("GET", "HEAD") else self.writing
+        super().initial(request, *args, **kwargs)
+
+    def user(self, request: Request) -> User:
+        found = person(request)
+        if found is None:
+            raise NotAllowed("This needs to know who you are.", hint=f"Send a token with {self.scope.value}.")
+        return found
+
+    def body(self, request: Request, shape: type[StrictSerializer]) -> dict[str, Any]:
+        body = shape(data=json_sent(request))
+        body.is_valid(raise_exception=True)
+        return dict(body.validated_data)
+
+    def done(self, request: Request, act: Callable[[], tuple[int, dict[str, Any]]]) -> Response:
+        """Return the answer of `act`: a status and a body. The same request under the same key is done once."""
+        return answered(request, f"user:{self.user(request).public_id}", lambda: StoredAnswer(*act()))
 
 
 def reader_name(request: Request) -> str:

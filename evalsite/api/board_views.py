@@ -51,7 +51,7 @@ class LiveReportView(ReaderView):
         campaign = board_get(key=key, user=person(request)).default_of
         if campaign is None or not campaign.is_live:
             raise NotFound(gettext("This board has no live report."), hint=gettext("Only live campaigns have one."))
-        return Response(LiveReportSerializer.render(live_report_get(campaign)))
+        return Response(LiveReportSerializer.render(live_report_get(campaign, person(request))))
 
 
 class BoardsView(ReaderView):

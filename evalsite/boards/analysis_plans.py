@@ -40,6 +40,11 @@ def plan_of(campaign: Campaign) -> AnalysisPlan:
     return AnalysisPlan.objects.filter(campaign=campaign).first() or AnalysisPlan(campaign=campaign)
 
 
+def plan_values(plan: AnalysisPlan) -> dict[str, Any]:
+    """Return the values that an owner chooses (`plan_set`)."""
+    return {name: getattr(plan, name) for name in (*_SHARES, "turns", "stops")}
+
+
 def plan_content(plan: AnalysisPlan) -> dict[str, Any]:
     """Return what the launch freezes."""
     setting = size_setting(plan.campaign.live)

@@ -17,8 +17,10 @@ from evalsite.boards.live_turns import (
     reply_outcomes,
     setting_name,
 )
+from evalsite.boards.modes import mode_tests
 from evalsite.boards.selection_presenters import setting_as_dict
 from evalsite.boards.selection_reports import ReportOptions, setting_report
+from evalsite.boards.third_parties import third_party_content
 from evalsite.campaigns.models import Campaign
 from irt_engine.errors import EngineError, EngineWarning
 from irt_engine.selections import (
@@ -43,8 +45,19 @@ def live_report_content(campaign: Campaign, *, baseline: float = 0.8) -> tuple[d
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EngineWarning)  # The report names the tests that fit small samples beside.
         content = report_content(conversations, reply_outcomes(campaign), baseline=baseline)
+        content |= {"third_parties": third_party_content(campaign), "modes": modes_content(campaign, conversations)}
         proposals = cleaning_content(conversations)
     return content, proposals
+
+
+def modes_content(campaign: Campaign, conversations: Sequence[LiveConversation]) -> list[dict[str, Any]]:
+    """Return the tests that static and live judgments give equal abilities, one for each static board."""
+    tables = [one.table for one in _tables([one for one in conversations if not one.excluded]).values()]
+    try:
+        live = abilities_of(tables)
+    except EngineError:
+        return []
+    return mode_tests(campaign, live)
 
 
 def report_content(

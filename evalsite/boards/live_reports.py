@@ -8,15 +8,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Count, Max
+from django.db.models import Count, Max, Q, QuerySet
 from django.utils import timezone
 
-from evalsite.boards.models import AnalysisPlan, LiveReport
+from evalsite.accounts.models import User
+from evalsite.boards.models import AnalysisPlan, Board, LiveReport
 from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.selectors import visible_to
 from evalsite.core.db import write_transaction
 from evalsite.core.jobs import job_enqueue
 from evalsite.dialogues.models import Conversation, Turn
-from evalsite.judgments.models import Exclusion
+from evalsite.judgments.models import Exclusion, Judgment
 
 LIVE_REPORT = "live_report"
 
@@ -43,8 +45,11 @@ class LiveReportContent:
         return f'"{hashlib.sha256(text.encode()).hexdigest()[:32]}"'
 
 
-def live_report_get(campaign: Campaign) -> LiveReportContent:
-    """Return the stored report of a live campaign, with those of repetitions and other arms of its study."""
+def live_report_get(campaign: Campaign, user: User | None = None) -> LiveReportContent:
+    """Return the stored report of a live campaign, with those of repetitions and other arms of its study.
+
+    Comparisons with static campaigns are shown to those who may see these campaigns.
+    """
     report = LiveReport.objects.filter(campaign=campaign).first()
     plan = AnalysisPlan.objects.filter(campaign=campaign).first()
     study = campaign.live.study_id
@@ -52,12 +57,19 @@ def live_report_get(campaign: Campaign) -> LiveReportContent:
     arms = arms.exclude(campaign=campaign).select_related("campaign__live").order_by("campaign")
     return LiveReportContent(
         campaign,
-        report.content if report else None,
+        _content_for(report.content, user) if report else None,
         report.cleaning if report else None,
         report.computed_at if report else None,
         plan,
         tuple(arms) if study else (),
     )
+
+
+def _content_for(content: Mapping[str, Any], user: User | None) -> dict[str, Any]:
+    modes = content.get("modes", [])
+    named = Campaign.objects.filter(public_id__in=[one["campaign"] for one in modes])
+    seen = {str(one) for one in named.filter(visible_to(user, by_link=False)).values_list("public_id", flat=True)}
+    return {**content, "modes": [one for one in modes if one["campaign"] in seen]}
 
 
 def report_mark(campaign: Campaign) -> str:
@@ -68,7 +80,44 @@ def report_mark(campaign: Campaign) -> str:
     talks = Conversation.objects.filter(campaign=campaign).aggregate(
         n=Count("pk"), ended=Count("ended_at"), erased=Count("erased_at"), rated=Count("rating")
     )
-    return hashlib.sha256(repr((counted, excluded, talks)).encode()).hexdigest()
+    beside = (_third_parties_mark(campaign), static_mark(campaign))
+    return hashlib.sha256(repr((counted, excluded, talks, *beside)).encode()).hexdigest()
+
+
+def _third_parties_mark(campaign: Campaign) -> tuple[object, ...]:
+    reviews = campaign.reviews.values("campaign")
+    judged = Judgment.objects.filter(assignment__campaign__in=reviews).aggregate(n=Count("pk"), last=Max("pk"))
+    excluded = Exclusion.objects.filter(campaign__in=reviews).aggregate(last=Max("pk"))
+    return (judged, excluded)
+
+
+def static_boards(campaign: Campaign) -> QuerySet[Board]:
+    """Return the boards of the organisation's static campaigns in which two or more of the same chatbots were judged.
+
+    Samples of live turns for third parties are left out: they are the same turns.
+    """
+    chatbots = campaign.entrants.values("version__chatbot")
+    own = Q(default_of__entrants__version__chatbot__in=chatbots)
+    static = Board.objects.filter(
+        default_of__organisation=campaign.organisation_id,
+        default_of__mode=Campaign.Mode.STATIC,
+        default_of__review__isnull=True,
+        snapshots__isnull=False,
+    )
+    shared = Count("default_of__entrants__version__chatbot", filter=own, distinct=True)
+    found: QuerySet[Board] = (
+        static.annotate(shared=shared).filter(shared__gte=2).select_related("default_of").order_by("pk")
+    )
+    return found
+
+
+def static_mark(campaign: Campaign) -> list[tuple[int, str, int]]:
+    """Return what is known of the static boards: while they collect, a mark that changes when judgments double."""
+    rows = static_boards(campaign).annotate(newest=Max("snapshots__pk"), most=Max("snapshots__judgments"))
+    return [
+        (pk, state, most.bit_length() if state in Campaign.COLLECTING else newest)
+        for pk, state, most, newest in rows.values_list("pk", "default_of__state", "most", "newest")
+    ]
 
 
 def live_report_request(campaign: Campaign) -> None:

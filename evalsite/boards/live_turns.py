@@ -119,7 +119,7 @@ def reply_outcomes(campaign: Campaign) -> dict[str, ReplyOutcomes]:
 
 def _turns(campaign: Campaign) -> dict[int, list[LiveTurn]]:
     """Return the judged turns by conversation, in order."""
-    names, chosen, written = chatbot_names(campaign), _chosen(campaign), _written(campaign)
+    names, chosen, written = chatbot_names(campaign), entrants_selected(campaign), _written(campaign)
     judged = Turn.objects.filter(conversation__campaign=campaign, state=Turn.State.JUDGED, assignment__isnull=False)
     replies = _positions(campaign)
     found: dict[int, list[LiveTurn]] = {}
@@ -146,7 +146,7 @@ def _positions(campaign: Campaign) -> dict[int, list[tuple[int, int]]]:
     return found
 
 
-def _chosen(campaign: Campaign) -> dict[int, set[int]]:
+def entrants_selected(campaign: Campaign) -> dict[int, set[int]]:
     """Return the selected entrants by assignment, by the latest judgment on the first aspect."""
     aspect = Aspect.objects.filter(rubric=campaign.rubric_id).order_by("position").first()
     answers = Answer.objects.filter(

@@ -139,7 +139,7 @@ def rubric_replace(*, draft: Campaign, aspects: tuple[NewAspect, ...]) -> None:
 
 
 # Slugs of the console's own pages. A campaign with such a slug could not be reached.
-RESERVED_SLUGS = frozenset({"new", "health", "notices", "chatbots", "prompt-sets", "conversations", "votes"})
+RESERVED_SLUGS = frozenset({"new", "health", "notices", "chatbots", "prompt-sets", "conversations", "votes", "studies"})
 
 
 def campaign_create(

@@ -25,6 +25,7 @@ from evalsite.campaigns.models import (
     StoppingSpec,
     Study,
 )
+from evalsite.campaigns.selectors import entrants_active
 from evalsite.campaigns.services import NewAspect, rubric_create
 from evalsite.core.audit import audit_record
 from evalsite.core.db import write_transaction
@@ -52,6 +53,26 @@ class Arms:
     repetitions: int = 1
 
 
+@dataclass(frozen=True, slots=True)
+class PlannedArm:
+    """An arm before it exists. chatbots: primary keys of the draft's entrants."""
+
+    chatbots: frozenset[int]
+    setting: str
+    repetition: int
+
+
+def arms_planned(*, campaign: Campaign, arms: Arms) -> list[PlannedArm]:
+    """Return the arms that a study of this live draft would have; the draft itself becomes the first one.
+
+    Raises InvalidInput for arms that cannot be, and Conflict for a campaign that is no live draft or is an arm already.
+    """
+    live = _live_draft(campaign)
+    sets = _sets(arms, list(entrants_active(campaign)), live)
+    plans = product(sets, arms.settings, range(1, arms.repetitions + 1))
+    return [PlannedArm(*plan) for plan in plans]
+
+
 def study_create(*, campaign: Campaign, name: str, arms: Arms, by: User | None = None) -> Study:
     """Create a study whose arms are copies of a live draft. The draft itself becomes the first arm.
 
@@ -60,17 +81,15 @@ def study_create(*, campaign: Campaign, name: str, arms: Arms, by: User | None =
     """
     with write_transaction():
         draft = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
-        live = _live_draft(draft)
-        entrants = list(draft.entrants.filter(state=Entrant.State.ACTIVE).order_by("pk"))
+        plans = arms_planned(campaign=draft, arms=arms)
+        entrants = list(entrants_active(draft))
         name = _name(draft, name)
-        sets = _sets(arms, entrants, live)
         study = Study.objects.create(organisation=draft.organisation, name=name, seed=secrets.randbelow(2**31))
-        plans = list(product(range(len(sets)), arms.settings, range(1, arms.repetitions + 1)))
         stem = draft.name
         copies = [_copy(draft, f"{stem[:170]} {number}") for number in range(2, len(plans) + 1)]
-        for arm, (place, setting, repetition) in zip([draft, *copies], plans, strict=True):
-            _fill(arm, entrants, sets[place], first=arm is draft)
-            _set(arm, study, setting, repetition, by)
+        for arm, plan in zip([draft, *copies], plans, strict=True):
+            _fill(arm, entrants, plan.chatbots, first=arm is draft)
+            _set(arm, study, plan.setting, plan.repetition, by)
         after = {"study": name, "arms": len(plans), "settings": list(arms.settings), "repetitions": arms.repetitions}
         audit_record(act="set_up", subject=draft.public_id, by=by, after=after)
     return study

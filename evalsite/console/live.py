@@ -7,14 +7,17 @@ from django.http import QueryDict
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from evalsite.campaigns.endpoint_access import role_in
 from evalsite.campaigns.models import Campaign, LiveSettings
-from evalsite.campaigns.permissions import Act
+from evalsite.campaigns.permissions import MAKERS, Act
+from evalsite.campaigns.selectors import visible_to
 from evalsite.console.live_forms import SETTINGS
 from evalsite.console.page_frame import CampaignContext
 from evalsite.console.tables import page_number
 from evalsite.dialogues.models import ChatbotReport, Conversation, Turn
 from evalsite.dialogues.progress import LiveProgress, conversations_page, live_chatbots, live_progress
 from evalsite.dialogues.selectors import reports_of
+from evalsite.dialogues.third_parties import CONVERSATIONS, MOST_CONVERSATIONS, conversations_reviewable
 from evalsite.presentation.formatting import fixed, share, whole
 
 ROWS = 50
@@ -31,6 +34,7 @@ def conversations_context(desk: CampaignContext, query: QueryDict) -> dict[str, 
         "rows": found[:ROWS],
         "more": start + ROWS if found[ROWS:] else None,
         "settings": settings_facts(desk.campaign),
+        "study": desk.campaign.live.study,
     }
 
 
@@ -91,4 +95,16 @@ def reports_context(desk: CampaignContext, query: QueryDict) -> dict[str, Any]:
         "reports": reports,
         "may_act": desk.may(Act.WITHDRAW_ENTRANT),
         "least": desk.campaign.live.reports_to_pause,
+    }
+
+
+def samples_context(desk: CampaignContext) -> dict[str, Any]:
+    """Return the samples for third parties that this person may see, and whether they can make one."""
+    seen = Campaign.objects.filter(visible_to(desk.user, by_link=False), review__source=desk.campaign)
+    return {
+        "samples_of": list(seen.order_by("pk")),
+        "may_sample": role_in(desk.campaign.organisation, desk.user) in MAKERS,
+        "reviewable": conversations_reviewable(desk.campaign),
+        "wanted": CONVERSATIONS,
+        "most": MOST_CONVERSATIONS,
     }

@@ -9,6 +9,7 @@ from evalsite.campaigns.live import LONGEST_TOPIC
 from evalsite.campaigns.models import Campaign, LiveSettings
 from evalsite.console.forms import AnnotatorsForm, GoalForm
 from evalsite.console.plan_forms import Option, options_of
+from evalsite.dialogues.third_parties import MOST_CONVERSATIONS
 
 MOST_TURNS, MOST_TOPICS = 1_000, 100
 # Settings: name and meaning.
@@ -155,6 +156,12 @@ class ConversationForm(forms.Form):
         if cleaned.get("chatbots_per_conversation") == 1 and cleaned.get("setting") == "soba":
             self.add_error("setting", _("A single chatbot has no best reply. Choose appropriate replies."))
         return cleaned
+
+
+class SampleForm(forms.Form):
+    """The size of a sample of conversations for third parties."""
+
+    conversations = forms.IntegerField(min_value=1, max_value=MOST_CONVERSATIONS)
 
 
 def mode_options(form: forms.Form) -> list[Option]:

@@ -13,7 +13,6 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from evalsite.boards.live_reports import live_report_get
 from evalsite.campaigns.permissions import Act
 from evalsite.console import tables
 from evalsite.console.action_pages import (
@@ -37,7 +36,6 @@ from evalsite.operations.models import Notice
 from evalsite.operations.notices import mail_choose, mail_wanted, notices_see
 from evalsite.operations.service_health import not_ready, service_health_get
 from evalsite.presentation.data_files import data_file
-from evalsite.presentation.live_report import cleaning_context, live_report_context
 from evalsite.refits.services import EXCLUSION
 
 View = Callable[..., HttpResponseBase]
@@ -106,18 +104,6 @@ def data(request: HttpRequest, key: str, name: str) -> HttpResponseBase:
     """Return the campaign's data as a file."""
     desk = campaign_context_for(request, key)
     return data_file(desk.campaign, name, who=f"user:{desk.user.public_id}")
-
-
-@console_page
-@require_safe
-def live_report(request: HttpRequest, key: str) -> HttpResponse:
-    """Show the statistics of live conversations, and which ones should be left out."""
-    desk = campaign_context_for(request, key)
-    if not desk.campaign.is_live:
-        raise NotFound(_("This campaign has no live report."), hint=_("Only live campaigns have one."))
-    report = live_report_get(desk.campaign)
-    context = {**live_report_context(report), **cleaning_context(report), "may_exclude": desk.may(Act.EXCLUDE)}
-    return render(request, "console/live_report.html", {**frame(desk, "console_live_report"), **context})
 
 
 @console_page

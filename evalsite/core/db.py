@@ -301,6 +301,21 @@ FORBID_UPDATE = {
         "FOR EACH ROW EXECUTE FUNCTION touchstone_refuse_update()",
     ),
 }
+# The triggers of tables whose texts an erasure may empty: `deletion_guard` gives the permit.
+FORBID_UPDATE_WITHOUT_PERMIT = {
+    "sqlite": (
+        "CREATE TRIGGER {table}_is_immutable BEFORE UPDATE ON {table} WHEN NOT EXISTS (SELECT 1 FROM core_permit) "
+        "BEGIN SELECT RAISE(ABORT, '{table} is immutable: add a new row instead'); END",
+    ),
+    "postgresql": (
+        "CREATE OR REPLACE FUNCTION touchstone_refuse_update_without_permit() RETURNS trigger LANGUAGE plpgsql AS $$ "
+        "BEGIN IF EXISTS (SELECT 1 FROM core_permit) THEN RETURN NEW; END IF; "
+        "RAISE EXCEPTION '% is immutable: add a new row instead', TG_TABLE_NAME "
+        "USING ERRCODE = 'integrity_constraint_violation'; END $$",
+        "CREATE TRIGGER {table}_is_immutable BEFORE UPDATE ON {table} "
+        "FOR EACH ROW EXECUTE FUNCTION touchstone_refuse_update_without_permit()",
+    ),
+}
 ALLOW_UPDATE = {
     "sqlite": "DROP TRIGGER IF EXISTS {table}_is_immutable",
     "postgresql": "DROP TRIGGER IF EXISTS {table}_is_immutable ON {table}",
@@ -320,10 +335,11 @@ class SchemaStep(RunPython):
         self.code(StateApps([], {}), schema_editor)
 
 
-def forbid_update(table: str, *, of: Sequence[str] = ()) -> SchemaStep:
+def forbid_update(table: str, *, of: Sequence[str] = (), erasable: bool = False) -> SchemaStep:
     """Return a migration step that makes the database refuse updates of `table`, or of the columns `of`.
 
-    Leave out columns that can name an erased person.
+    Leave out columns that can name an erased person. erasable: an erasure may empty texts, with a permit
+    (`deletion_guard`).
 
     SQLite drops triggers when Django rebuilds a table. A later migration that alters one of these tables must therefore
     end with this step again, and with `forbid_delete`. A test checks that every trigger exists.
@@ -331,7 +347,8 @@ def forbid_update(table: str, *, of: Sequence[str] = ()) -> SchemaStep:
 
     def forward(apps: Apps, schema_editor: BaseDatabaseSchemaEditor) -> None:
         schema_editor.execute(ALLOW_UPDATE[schema_editor.connection.vendor].format(table=table))
-        for statement in FORBID_UPDATE[schema_editor.connection.vendor]:
+        forbidden = FORBID_UPDATE_WITHOUT_PERMIT if erasable else FORBID_UPDATE
+        for statement in forbidden[schema_editor.connection.vendor]:
             named = statement.replace("BEFORE UPDATE ON", f"BEFORE UPDATE OF {', '.join(of)} ON") if of else statement
             schema_editor.execute(named.format(table=table), params=None)
 

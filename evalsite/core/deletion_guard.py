@@ -65,7 +65,10 @@ def forbid_delete(table: str) -> SchemaStep:
 
 @contextmanager
 def deletion_permitted() -> Iterator[None]:
-    """Permit the deletion of immutable rows inside: for a promised erasure, or to empty the whole database."""
+    """Permit the deletion of immutable rows inside: for a promised erasure, or to empty the whole database.
+
+    The texts of prompts and replies may be emptied, too (`forbid_update` with `erasable`).
+    """
     permit = uuid.uuid4().hex
     with write_transaction(), connection.cursor() as cursor:
         cursor.execute("INSERT INTO core_permit (id) VALUES (%s)", [permit])

@@ -6,6 +6,7 @@ from evalsite.dialogues.endings import open_turn_drop
 from evalsite.dialogues.locking import conversations_lock
 from evalsite.dialogues.models import ChatbotReport, Conversation, ConversationKey, Turn, TurnReply, Utterance
 from evalsite.dialogues.replies import requests_lock
+from evalsite.dialogues.third_parties import reviews_erase
 from evalsite.endpoints.models import CallRequest
 from evalsite.judgments.models import Enrolment
 
@@ -31,3 +32,4 @@ def conversations_erase(part: Enrolment) -> None:
     CallRequest.objects.filter(pk__in=requests).update(messages=[], reply=None)
     ChatbotReport.objects.filter(annotator=part.annotator_id, reply__turn__conversation__in=numbers).update(note="")
     ConversationKey.objects.filter(conversation__in=numbers).delete()
+    reviews_erase(numbers)

@@ -354,3 +354,29 @@ class StudyAllocation(models.Model):
 
     def __str__(self) -> str:
         return f"{self.annotator} in {self.campaign}"
+
+
+class ThirdPartyReview(models.Model):
+    """A static campaign in which third parties judge a sample of the turns of a live one."""
+
+    campaign = models.OneToOneField(Campaign, on_delete=models.PROTECT, related_name="review")
+    source = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="reviews")
+    seed = models.PositiveBigIntegerField(help_text="of the sample")
+    made_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    def __str__(self) -> str:
+        return f"{self.campaign} of {self.source}"
+
+
+class ReviewedTurn(models.Model):
+    """A turn that third parties judge. Its prompt is the context, redacted, and is emptied with the conversation."""
+
+    review = models.ForeignKey(ThirdPartyReview, on_delete=models.PROTECT, related_name="turns")
+    turn = models.ForeignKey(Turn, on_delete=models.PROTECT, related_name="reviews")
+    prompt = models.OneToOneField(Prompt, on_delete=models.PROTECT, related_name="reviewed_turn")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["review", "turn"], name="reviewed_turn_once")]
+
+    def __str__(self) -> str:
+        return f"{self.turn} in {self.review}"

@@ -6,7 +6,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from evalsite.accounts.models import User
-from evalsite.campaigns.models import Entrant
+from evalsite.campaigns.models import Campaign, Entrant
 from evalsite.core.audit import audit_record
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import InvalidInput, NotFound
@@ -54,6 +54,15 @@ def _pause_if_enough(entrant: Entrant, enough: int) -> None:
         audit_record(
             act="pause_chatbot", subject=entrant.campaign.public_id, target=str(entrant.version), reason="reports"
         )
+
+
+def report_get(*, campaign: Campaign, public_id: uuid.UUID) -> ChatbotReport:
+    """Return a report of a reply in this campaign. Raises NotFound."""
+    own = ChatbotReport.objects.filter(reply__turn__conversation__campaign=campaign)
+    found = own.filter(public_id=public_id).first()
+    if found is None:
+        raise NotFound(_("There is no such report."), hint=_("Go back to the reports."), field="report")
+    return found
 
 
 def report_settle(*, report: ChatbotReport, upheld: bool, by: User | None) -> ChatbotReport:

@@ -1,11 +1,11 @@
 """Conversations as their annotators and owners see them."""
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Case, IntegerField, QuerySet, Value, When
+from django.db.models import Case, IntegerField, QuerySet, Value, When, prefetch_related_objects
 from django.utils.translation import gettext as _
 
 from evalsite.campaigns.models import Aspect, Campaign
@@ -184,17 +184,24 @@ class ChatbotReportRow:
     paused: bool
 
 
-def reports_of(campaign: Campaign, *, outcome: str = "") -> list[ChatbotReportRow]:
+def reports_in(campaign: Campaign) -> QuerySet[ChatbotReport]:
+    """Return the reports of replies in a campaign."""
+    return ChatbotReport.objects.filter(reply__turn__conversation__campaign=campaign)
+
+
+def reports_of(campaign: Campaign) -> list[ChatbotReportRow]:
     """Return the reports of a campaign, open ones first, newest first."""
-    rows = ChatbotReport.objects.filter(reply__turn__conversation__campaign=campaign)
-    rows = rows.filter(outcome=outcome) if outcome else rows
     order = Case(When(outcome=ChatbotReport.Outcome.OPEN, then=Value(0)), default=Value(1), output_field=IntegerField())
-    found = rows.select_related("reply__entrant__version__chatbot", "reply__entrant__live_pause", "reply__turn")
-    said = dict(
-        Utterance.objects.filter(turn__replies__reports__in=rows, speaker=Utterance.Speaker.USER).values_list(
-            "turn", "text"
-        )
-    )
+    return report_rows(reports_in(campaign).order_by(order, "-pk"))
+
+
+def report_rows(reports: Iterable[ChatbotReport]) -> list[ChatbotReportRow]:
+    """Return these reports with the texts that they are about, in the given order, by a fixed number of queries."""
+    rows = list(reports)
+    prefetch_related_objects(rows, "reply__entrant__version__chatbot", "reply__entrant__live_pause", "reply__turn")
+    turns = {row.reply.turn_id for row in rows}
+    users = Utterance.objects.filter(turn__in=turns, speaker=Utterance.Speaker.USER)
+    said = dict(users.values_list("turn", "text"))
     return [
         ChatbotReportRow(
             row,
@@ -204,5 +211,5 @@ def reports_of(campaign: Campaign, *, outcome: str = "") -> list[ChatbotReportRo
             said.get(row.reply.turn_id, ""),
             hasattr(row.reply.entrant, "live_pause"),
         )
-        for row in found.order_by(order, "-pk")
+        for row in rows
     ]

@@ -21,6 +21,7 @@ from evalsite.pages.embed import EmbedOptions, embed_context, snippet
 from evalsite.pages.filters import menus
 from evalsite.pages.method import method_context
 from evalsite.pages.share_picture import board_png
+from evalsite.pages.visitors import user_of
 from evalsite.presentation.board_head import board_context, page_etag
 from evalsite.presentation.figures import (
     FIGURES,
@@ -32,7 +33,8 @@ from evalsite.presentation.figures import (
     figures_html,
 )
 from evalsite.presentation.links import Links
-from evalsite.presentation.live_report import COLUMNS, live_report_context, report_rows
+from evalsite.presentation.live_report import live_report_context
+from evalsite.presentation.live_report_file import COLUMNS, report_rows
 from evalsite.presentation.ranking import Cut, ranking_html
 
 
@@ -162,7 +164,7 @@ def _live_report(request: HttpRequest, key: str) -> tuple[BoardState, LiveReport
     board_state = _board_state(request, key)
     if board_state.campaign is None or not board_state.campaign.is_live:
         raise NotFound(_("This board has no live report."), hint=_("Only live campaigns have one."))
-    return board_state, live_report_get(board_state.campaign)
+    return board_state, live_report_get(board_state.campaign, user_of(request))
 
 
 @require_safe

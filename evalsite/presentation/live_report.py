@@ -1,6 +1,6 @@
-"""The live report as text tables, for the page of a board and of the console, and as rows of a file."""
+"""The live report as text tables, for the page of a board and of the console."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,18 +9,8 @@ from django.utils.translation import gettext as _
 from evalsite.boards.analysis_plans import planned_tests
 from evalsite.boards.live_reports import LiveReportContent
 from evalsite.presentation.formatting import fixed, signed, whole
-
-COLUMNS = ("setting", "table", "chatbot", "other", "measure", "value")
-_DASH = "–"
-
-
-@dataclass(frozen=True, slots=True)
-class TextTable:
-    """A table of a report: caption, heads, and rows of text. The first column names the row."""
-
-    caption: str
-    heads: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
+from evalsite.presentation.live_comparisons import modes_table, third_parties_table
+from evalsite.presentation.report_text import DASH, TextTable, interval, number, p_value, part_of, percent, points
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +33,8 @@ def live_report_context(view: LiveReportContent) -> dict[str, Any]:
         "settings": [_setting(name, found, content, planned) for name, found in settings.items()],
         "abilities": _abilities(content.get("abilities")),
         "failures": _failures(content.get("failures", {})),
+        "third_parties": third_parties_table(content.get("third_parties", [])),
+        "modes": modes_table(content.get("modes", [])),
         "arms": _arms(view),
         "plan": _plan(view) if view.plan and view.plan.content else None,
     }
@@ -76,8 +68,8 @@ def _samples(content: Mapping[str, Any]) -> TextTable:
             name,
             *_size(found["before"]),
             *_size(found["after"]),
-            _percent(found["removed"]["dialogues"]),
-            _percent(found["removed"]["turns"]),
+            percent(found["removed"]["dialogues"]),
+            percent(found["removed"]["turns"]),
         )
         for name, found in content["samples"].items()
     ]
@@ -86,7 +78,7 @@ def _samples(content: Mapping[str, Any]) -> TextTable:
 
 def _size(found: Mapping[str, Any]) -> tuple[str, str, str]:
     mean = found["mean_turns"]
-    return whole(found["dialogues"]), whole(found["turns"]), _DASH if mean is None else fixed(mean, 1)
+    return whole(found["dialogues"]), whole(found["turns"]), DASH if mean is None else fixed(mean, 1)
 
 
 def _setting(name: str, found: Mapping[str, Any], content: Mapping[str, Any], planned: frozenset[str]) -> SettingTables:
@@ -104,8 +96,8 @@ def _lines(name: str, found: Mapping[str, Any], content: Mapping[str, Any]) -> I
     ties = found["ties"]
     if ties and not found["one_best"]:
         yield _("Tie-win (both selected): %(win)s. Tie-loss (none selected): %(loss)s.") % {
-            "win": _percent(ties["tie_win"]),
-            "loss": _percent(ties["tie_loss"]),
+            "win": percent(ties["tie_win"]),
+            "loss": percent(ties["tie_loss"]),
         }
     if rating := content.get("ratings", {}).get(name):
         yield _("Mean rating at the end: %(mean)s from %(n)s conversations.") % {
@@ -137,11 +129,11 @@ def _win_rates(found: Mapping[str, Any]) -> TextTable:
             (
                 name,
                 whole(rate["selected"]),
-                _percent(rate["rate"]),
-                _range(rate),
-                _range(found["wald"][name]),
-                _range(own) if own else _DASH,
-                _number(own["design_effect"]) if own else _DASH,
+                percent(rate["rate"]),
+                interval(rate),
+                interval(found["wald"][name]),
+                interval(own) if own else DASH,
+                number(own["design_effect"]) if own else DASH,
             )
         )
     return TextTable(_("Win rates"), heads, tuple(rows))
@@ -153,9 +145,9 @@ def _tests(found: Mapping[str, Any], planned: frozenset[str]) -> TextTable:
         (
             " · ".join(test["chatbots"]),
             test["test"],
-            _number(test["statistic"]),
-            _p(test["p"]),
-            _p(test["p_holm"]),
+            number(test["statistic"]),
+            p_value(test["p"]),
+            p_value(test["p_holm"]),
             _("planned") if test["test"] in planned else _("exploratory"),
         )
         for test in found["tests"]
@@ -170,17 +162,24 @@ def _clustered_tests(clustered: Mapping[str, Any]) -> TextTable:
         (
             f"{pair['a']} · {pair['b']}",
             pair["test"],
-            _points(pair["difference"]),
-            _number(pair["statistic"]),
-            _p(pair["p"]),
-            _p(pair["p_holm"]),
-            _number(pair["design_effect"]),
+            points(pair["difference"]),
+            number(pair["statistic"]),
+            p_value(pair["p"]),
+            p_value(pair["p_holm"]),
+            number(pair["design_effect"]),
         )
         for pair in clustered["pairs"]
     ]
     if len(rows) != 1:
-        everybody = (_("all"), whole_test["test"], _DASH, _number(whole_test["statistic"]), _p(whole_test["p"]), _DASH)
-        rows.insert(0, (*everybody, _number(whole_test["design_effect"])))
+        everybody = (
+            _("all"),
+            whole_test["test"],
+            DASH,
+            number(whole_test["statistic"]),
+            p_value(whole_test["p"]),
+            DASH,
+        )
+        rows.insert(0, (*everybody, number(whole_test["design_effect"])))
     caption = _("Tests with conversations as units (%(n)s)") % {"n": whole(clustered["conversations"])}
     return TextTable(caption, heads, tuple(rows))
 
@@ -189,11 +188,11 @@ def _positions(positions: Mapping[str, Any]) -> TextTable:
     test, clustered = positions["omnibus"], positions["clustered"]
     caption = _("Selection by display position (anchoring): %(test)s, p %(p)s; by conversation p %(clustered)s") % {
         "test": test["test"],
-        "p": _p(test["p"]),
-        "clustered": _p(clustered["p"]),
+        "p": p_value(test["p"]),
+        "clustered": p_value(clustered["p"]),
     }
     rows = [
-        (name, whole(rate["selected"]), _percent(rate["rate"]), _range(rate))
+        (name, whole(rate["selected"]), percent(rate["rate"]), interval(rate))
         for name, rate in positions["shares"].items()
     ]
     return TextTable(caption, (_("Position"), _("Selected"), _("Share"), _("95 % interval (Wilson)")), tuple(rows))
@@ -213,12 +212,12 @@ def _repetitions(clustered: Mapping[str, Any]) -> TextTable:
     rows = [
         (
             one.get("chatbot", one.get("kind", "")),
-            _part(one["again"], one["after"]),
-            _part(one["anew"], one["otherwise"]),
+            part_of(one["again"], one["after"]),
+            part_of(one["anew"], one["otherwise"]),
             whole(one["again"]),
             fixed(one["expected"], 1),
-            _number(one["z"]),
-            _p(one["p"]),
+            number(one["z"]),
+            p_value(one["p"]),
         )
         for one in [*clustered["reselection"], *clustered["ties"]]
     ]
@@ -242,7 +241,7 @@ def _failures(found: Mapping[str, Any]) -> TextTable | None:
     if not found:
         return None
     rows = [
-        (name, whole(one["replies"]), whole(one["failed"]), _percent(one["rate"]), _range(one))
+        (name, whole(one["replies"]), whole(one["failed"]), percent(one["rate"]), interval(one))
         for name, one in found.items()
     ]
     heads = (_("Chatbot"), _("Replies"), _("Failed"), _("Failure rate"), _("95 % interval (Wilson)"))
@@ -256,7 +255,7 @@ def _arms(view: LiveReportContent) -> TextTable | None:
     own = (view.campaign.name, view.campaign.live.repetition, view.content or {})
     others = [(arm.campaign.name, arm.campaign.live.repetition, arm.content) for arm in view.arms]
     rows = [
-        (arm, whole(repetition), name, whole(found["turns"]), chatbot, _percent(rate["rate"]), _range(rate))
+        (arm, whole(repetition), name, whole(found["turns"]), chatbot, percent(rate["rate"]), interval(rate))
         for arm, repetition, content in [own, *others]
         for name, found in content.get("settings", {}).items()
         for chatbot, rate in found["win_rates"].items()
@@ -305,8 +304,8 @@ def _preview(found: Mapping[str, Any]) -> TextTable:
                     f"{name}: {chatbot}",
                     whole(now["dialogues"]),
                     whole(then["dialogues"]),
-                    _percent(rate),
-                    _DASH if after is None else _percent(after),
+                    percent(rate),
+                    DASH if after is None else percent(after),
                 )
             )
     heads = (
@@ -325,87 +324,3 @@ def _cleaning_reason(reason: str) -> str:
         "short_messages": _("fewer than two words in a message on average"),
         "names_maker": _("a reply names its maker"),
     }.get(reason, reason)
-
-
-def report_rows(content: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str, str, Any]]:
-    """Return the numbers of a report, one for each row of a file (`COLUMNS`)."""
-    for name, sample in content.get("samples", {}).items():
-        yield from _leaves(name, "samples", "", "", sample)
-    for name, found in content.get("settings", {}).items():
-        yield from _leaves(name, "sizes", "", "", {"turns": found["turns"], **(found["ties"] or {})})
-        yield from _by_chatbot(name, "win_rates", found["win_rates"])
-        yield from _by_chatbot(name, "win_rates_wald", found["wald"])
-        for test in found["tests"]:
-            yield from _test_rows(name, "tests", test["chatbots"], test)
-        if found["clustered"]:
-            yield from _clustered_rows(name, found["clustered"])
-    yield from _by_chatbot("", "failures", content.get("failures", {}))
-    yield from _by_chatbot("", "abilities", (content.get("abilities") or {}).get("chatbots", {}))
-
-
-_Row = tuple[str, str, str, str, str, Any]
-
-
-def _clustered_rows(name: str, clustered: Mapping[str, Any]) -> Iterator[_Row]:
-    """Return the numbers of one setting with conversations as units."""
-    yield from _by_chatbot(name, "win_rates_clustered", clustered["win_rates"])
-    yield from _leaves(name, "omnibus_clustered", "", "", clustered["omnibus"])
-    for pair in clustered["pairs"]:
-        yield from _test_rows(name, "pairs_clustered", (pair["a"], pair["b"]), pair)
-    if clustered["positions"]:
-        yield from _by_chatbot(name, "positions", clustered["positions"]["shares"])
-    for one in clustered["reselection"]:
-        yield from _leaves(name, "reselection", one["chatbot"], "", one)
-    for one in clustered["ties"]:
-        yield from _leaves(name, "tie_runs", one["kind"], "", one)
-
-
-def _by_chatbot(setting: str, table: str, found: Mapping[str, Any]) -> Iterator[_Row]:
-    for chatbot, values in found.items():
-        yield from _leaves(setting, table, chatbot, "", values)
-
-
-def _test_rows(setting: str, table: str, chatbots: Sequence[str], values: Mapping[str, Any]) -> Iterator[_Row]:
-    """Return the numbers of a test. A test of all chatbots names none; several tests of a pair differ by `table`."""
-    first, second = chatbots if len(chatbots) == 2 else ("", "")
-    named = {key: value for key, value in values.items() if key not in ("chatbots", "a", "b", "test")}
-    yield from _leaves(setting, f"{table}: {values['test']}", first, second, named)
-
-
-def _leaves(setting: str, table: str, chatbot: str, other: str, values: Mapping[str, Any]) -> Iterator[_Row]:
-    for key, value in values.items():
-        if isinstance(value, Mapping):
-            nested = {f"{key}_{inner}": one for inner, one in value.items()}
-            yield from _leaves(setting, table, chatbot, other, nested)
-        elif isinstance(value, list):
-            yield setting, table, chatbot, other, key, " ".join(str(one) for one in value)
-        elif key not in ("chatbot", "kind"):
-            yield setting, table, chatbot, other, key, "" if value is None else value
-
-
-def _percent(value: float) -> str:
-    return _("%(percent)s %%") % {"percent": fixed(100.0 * value, 1)}
-
-
-def _points(value: float) -> str:
-    return f"{'+' if value > 0 else ''}{fixed(100.0 * value, 1)}"
-
-
-def _range(found: Mapping[str, Any]) -> str:
-    if found["lower"] is None or found["upper"] is None:
-        return _DASH
-    return f"{fixed(100.0 * found['lower'], 1)} – {_percent(found['upper'])}"
-
-
-def _part(part: int, all_of: int) -> str:
-    return f"{_percent(part / all_of)} ({whole(all_of)})" if all_of else _DASH
-
-
-def _number(value: float | None) -> str:
-    return _DASH if value is None else fixed(value)
-
-
-def _p(value: float | None) -> str:
-    if value is None:
-        return _DASH
-    return f"< {fixed(0.001, 3)}" if value < 0.001 else fixed(value, 3)

@@ -4,7 +4,13 @@ With abilities s and covariance V of each mode, in the k - 1 directions D orthog
 
     X^2 = (D's_live - D's_static)' (D' (V_live + V_static) D)^-1 (D's_live - D's_static)         (Wald 1943)
 
-has a chi-square distribution with k - 1 degrees of freedom if the mode makes no difference.
+has a chi-square distribution with q = k - 1 degrees of freedom if the mode makes no difference and the covariances are
+known. A sandwich covariance of G conversations is estimated. Then
+
+    X^2 / q  ~  F(q, G - 1)                                                               (Cameron & Miller 2015)
+
+In simulations with 12, 25 and 60 conversations and a static SE of 0.1 logits, it rejects 3 to 5 % of true null
+hypotheses at the level of 5 %, and chi-square up to 11 % (tests.benchmarks.selections).
 """
 
 from __future__ import annotations
@@ -14,6 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.stats import chi2
+from scipy.stats import f as f_distribution
 
 from irt_engine.arrays import FloatArray, frozen, numbers
 from irt_engine.errors import InvalidResponses, NotIdentified
@@ -34,11 +41,14 @@ class ModeAbilities:
         Their abilities.
     covariance : ndarray of float, shape (k, k)
         Covariance of the abilities.
+    conversations : int, optional
+        Number of conversations from which the covariance was estimated by clusters; None if it is that of a model.
     """
 
     chatbots: tuple[str, ...]
     ability: FloatArray
     covariance: FloatArray
+    conversations: int | None = None
 
     def __post_init__(self) -> None:
         k = len(self.chatbots)
@@ -61,10 +71,12 @@ class ModeTest:
     ----------
     chatbots : tuple of str, length k
         The chatbots that both modes have.
+    method : str
+        Name of the test.
     statistic : float
-        Wald's chi-square.
-    df : int
-        Degrees of freedom, k - 1.
+        The statistic: Wald's chi-square, or F.
+    df : tuple of int
+        Degrees of freedom: (q,) of chi-square, or (q, G - 1) of F.
     p : float
         p value.
     one_board : bool
@@ -74,8 +86,9 @@ class ModeTest:
     """
 
     chatbots: tuple[str, ...]
+    method: str
     statistic: float
-    df: int
+    df: tuple[int, ...]
     p: float
     one_board: bool
     shifts: Mapping[str, float]
@@ -105,6 +118,8 @@ def mode_test(static: ModeAbilities, live: ModeAbilities, *, alpha: float = ALPH
 
     References
     ----------
+    Cameron, A. C. and Miller, D. L. (2015). A practitioner's guide to cluster-robust inference. Journal of Human
+    Resources 50, 317-372.
     Wald, A. (1943). Tests of statistical hypotheses concerning several parameters when the number of observations is
     large. Transactions of the American Mathematical Society 54, 426-482.
 
@@ -134,10 +149,18 @@ def mode_test(static: ModeAbilities, live: ModeAbilities, *, alpha: float = ALPH
             code="singular",
             hint="collect more conversations",
         )
-    statistic = float(contrast @ np.linalg.solve(covariance, contrast))
-    p = float(chi2.sf(statistic, k - 1))
-    centred = shift - shift.mean()
-    return ModeTest(shared, statistic, k - 1, p, p > alpha, dict(zip(shared, centred.tolist(), strict=True)))
+    wald = float(contrast @ np.linalg.solve(covariance, contrast))
+    clusters = [mode.conversations for mode in (static, live) if mode.conversations is not None]
+    method, statistic, df, p = _reference(wald, k - 1, min(clusters, default=None))
+    centred = (shift - shift.mean()).tolist()
+    return ModeTest(shared, method, statistic, df, p, p > alpha, dict(zip(shared, centred, strict=True)))
+
+
+def _reference(wald: float, q: int, conversations: int | None) -> tuple[str, float, tuple[int, ...], float]:
+    """Return the test's name, statistic, degrees of freedom and p value."""
+    if conversations is None:
+        return "Wald (chi-square)", wald, (q,), float(chi2.sf(wald, q))
+    return "Wald (F)", wald / q, (q, conversations - 1), float(f_distribution.sf(wald / q, q, conversations - 1))
 
 
 def _part(mode: ModeAbilities, chatbots: tuple[str, ...]) -> tuple[FloatArray, FloatArray]:

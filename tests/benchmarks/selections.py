@@ -1,6 +1,6 @@
 """Intervals and tests of selections when turns of one conversation are alike: with conversations as units, and without.
 
-    python -m tests.benchmarks.selections [--studies 2000] [--only abilities]
+    python -m tests.benchmarks.selections [--studies 2000] [--only abilities | modes]
 
 Each simulated study has conversations of 6 to 14 turns. A conversation shifts the log odds of each chatbot by a normal
 amount (SD 0.8: an annotator likes some chatbots better throughout). Counted are the 95 % intervals of win rates and of
@@ -9,6 +9,9 @@ with conversations as units: intervals cover 93 to 97 %; at most 7 % false rejec
 
 The second part estimates abilities from the selections (pairwise comparisons, each turn weighted once, covariance by
 conversation). The true differences are those of 20,000 conversations. Target: 95 % intervals cover 93 to 97 %.
+
+The third part tests static against live abilities where both are equal (`mode_test`). The static ones have an SE of
+0.1 logits. Target: at most 7 % rejections at the level of 5 %.
 """
 
 from __future__ import annotations
@@ -22,11 +25,20 @@ import numpy as np
 from scipy.special import expit
 
 from irt_engine.arrays import FloatArray
-from irt_engine.selections import SelectionAbilities, TurnTable, abilities_of, analyse, analyse_clustered
+from irt_engine.selections import (
+    ModeAbilities,
+    SelectionAbilities,
+    TurnTable,
+    abilities_of,
+    analyse,
+    analyse_clustered,
+    mode_test,
+)
 
 from .report import Check, conclude
 
 SPREAD = 0.8  # SD of a conversation's shift, in logits
+STATIC_SE = 0.1  # of abilities from static judgments, in logits
 LEVELS = {"sata": (0.2, -0.1, -0.1, -0.3), "equal": (0.0, 0.0, 0.0, 0.0), "single": (1.6,)}
 CONVERSATIONS = (12, 25, 60)
 ABILITIES = {
@@ -112,11 +124,11 @@ def tally(levels: tuple[float, ...], conversations: int, studies: int, *, seed: 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--studies", type=int, default=2000)
-    parser.add_argument("--only", choices=["rates", "abilities"])
+    parser.add_argument("--only", choices=["rates", "abilities", "modes"])
     options = parser.parse_args(arguments)
-    checks = [] if options.only == "abilities" else rate_checks(options.studies)
-    if options.only != "rates":
-        checks += ability_checks(options.studies)
+    parts = {"rates": rate_checks, "abilities": ability_checks, "modes": mode_checks}
+    chosen = [options.only] if options.only else list(parts)
+    checks = [check for name in chosen for check in parts[name](options.studies)]
     return conclude("Selections with conversations as units", checks)
 
 
@@ -147,6 +159,34 @@ def ability_checks(studies: int) -> list[Check]:
                 share = abilities_covered(levels, conversations, studies, one_best=one_best)
                 design = f"{name}, {'SOBA' if one_best else 'SATA'}, {conversations} conversations"
                 checks.append(Check(f"{design}: abilities", f"{share:.1%}", "93-97 %", 0.93 <= share <= 0.97))
+    return checks
+
+
+def rejected_modes(levels: tuple[float, ...], conversations: int, studies: int) -> float:
+    """Return the share of mode tests that reject although the mode makes no difference."""
+    rng, k = np.random.default_rng(5), len(levels)
+    truth = abilities_of([study(levels, _MANY, rng)])
+    covariance = STATIC_SE**2 * (np.eye(k) - 1.0 / k)
+    rejected = []
+    for _ in range(studies):
+        live = abilities_of([study(levels, conversations, rng)])
+        static = truth.ability + rng.multivariate_normal(np.zeros(k), covariance)
+        modes = (
+            ModeAbilities(truth.chatbots, static, covariance),
+            ModeAbilities(live.chatbots, live.ability, live.covariance, live.conversations),
+        )
+        rejected.append(mode_test(*modes).p <= 0.05)
+    return float(np.mean(rejected))
+
+
+def mode_checks(studies: int) -> list[Check]:
+    """Return false rejections of the test that decides on one board or two."""
+    checks = []
+    for name in ("two", "four"):
+        for conversations in CONVERSATIONS:
+            share = rejected_modes(ABILITIES[name], conversations, studies)
+            design = f"{name}, {conversations} conversations"
+            checks.append(Check(f"{design}: false rejections of equal modes", f"{share:.1%}", "<= 7 %", share <= 0.07))
     return checks
 
 

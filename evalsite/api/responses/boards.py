@@ -159,6 +159,14 @@ class LiveReportSerializer(ResponseSerializer):
     failures = s.JSONField(help_text="by chatbot: replies, failed ones, and the rate with its interval")
     ratings = s.JSONField(help_text="by setting: mean rating at the end of conversations")
     written = s.JSONField(help_text="by setting: turns in which annotators wrote a reply")
+    third_parties = s.ListField(
+        child=s.DictField(),
+        help_text="by sample: judgments of third parties, and their agreement with the live choices",
+    )
+    modes = s.ListField(
+        child=s.DictField(),
+        help_text="by static campaign with the same chatbots: the test that static and live judgments agree",
+    )
     arms = s.JSONField(help_text="by campaign: `settings` of the other arms of its study")
 
     def get_plan(self, view: LiveReportContent) -> AnalysisPlan | None:
@@ -185,6 +193,14 @@ class LiveReportSerializer(ResponseSerializer):
     def get_failures(self, view: LiveReportContent) -> Any:
         """Return this part of the report."""
         return (view.content or {}).get("failures", {})
+
+    def get_third_parties(self, view: LiveReportContent) -> Any:
+        """Return this part of the report."""
+        return (view.content or {}).get("third_parties", [])
+
+    def get_modes(self, view: LiveReportContent) -> Any:
+        """Return this part of the report."""
+        return (view.content or {}).get("modes", [])
 
     def get_ratings(self, view: LiveReportContent) -> Any:
         """Return this part of the report."""

@@ -21,6 +21,16 @@ from evalsite.prompts.services import NewPrompt
 
 
 @dataclass(frozen=True, slots=True)
+class NewStudy:
+    """A study of the file's campaign. chatbot_sets: places, from 0, among the file's chatbots."""
+
+    name: str
+    settings: Sequence[str]
+    chatbot_sets: Sequence[Sequence[int]]
+    repetitions: int
+
+
+@dataclass(frozen=True, slots=True)
 class CampaignFile:
     """What a file says, checked. The newcomer of its plan is a place, from 0, among its chatbots."""
 
@@ -35,6 +45,7 @@ class CampaignFile:
     qualification: Sequence[NewQualificationItem] = ()
     submissions: Mapping[str, Any] = field(default_factory=dict)
     live: Mapping[str, Any] | None = None  # Settings of conversations; None for a static campaign.
+    study: NewStudy | None = None
 
 
 def design_problems(file: File, document: Document) -> Iterator[Problem]:
@@ -56,8 +67,9 @@ def design_problems(file: File, document: Document) -> Iterator[Problem]:
 def _live_problems(file: File, document: Document) -> Iterator[Problem]:
     """Yield what does not fit the mode of the campaign."""
     if not is_live(file):
-        if "live" in file.given():
-            yield Problem(document.key_line(("live",)), "live", "needs mode: live under campaign")
+        for part in ("live", "study"):
+            if part in file.given():
+                yield Problem(document.key_line((part,)), part, "needs mode: live under campaign")
         return
     wanted = {"chatbots_per_conversation": LiveSettings().chatbots_per_conversation, **file.live.given()}
     if wanted["chatbots_per_conversation"] > len(file.chatbots):
@@ -99,7 +111,19 @@ def campaign_file(file: File, gold: Sequence[NewGold]) -> CampaignFile:
         [item.item for item in file.qualification],
         file.submissions.given(),
         file.live.given() if is_live(file) else None,
+        _study(file),
     )
+
+
+def _study(file: File) -> NewStudy | None:
+    """Return the study. `reference_problems` has named chatbots that are not there."""
+    part = file.study
+    if part is None:
+        return None
+    chatbots = [(one.name, one.version) for one in file.chatbots]
+    places = [[chatbot_place(name, chatbots) for name in members] for members in part.chatbot_sets]
+    sets = [[place for place in members if place is not None] for members in places]
+    return NewStudy(part.name, part.settings, sets, part.repetitions)
 
 
 def is_live(file: File) -> bool:

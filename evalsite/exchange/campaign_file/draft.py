@@ -12,6 +12,7 @@ from evalsite.campaigns.limits import LIMITS
 from evalsite.campaigns.live import live_settings_set
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import Design, campaign_create, entrant_add, plan_set
+from evalsite.campaigns.studies import Arms
 from evalsite.chatbots.models import Chatbot, Reply, Version
 from evalsite.chatbots.services import chatbot_create, text_sha256, version_create
 from evalsite.core.audit import audit_record
@@ -21,6 +22,7 @@ from evalsite.exchange.campaign_file.content import CampaignFile
 from evalsite.exchange.campaign_file.models import ChatbotPart
 from evalsite.exchange.campaign_file.onboarding import onboarding_take
 from evalsite.exchange.campaign_file.writer import unplaced
+from evalsite.operations.studies import study_build
 from evalsite.prompts.models import Prompt
 from evalsite.prompts.services import prompt_set_create
 from evalsite.submissions.services import Accepted, submissions_accept
@@ -29,7 +31,10 @@ PAY = ("pay_rate", "pay_per", "currency", "per_day")
 
 
 def campaign_take(*, organisation: Organisation, given: CampaignFile, by: User | None = None) -> Campaign:
-    """Create a draft from the file, all or nothing. Raises Conflict for a slug, name or version that exists."""
+    """Create a draft from the file, all or nothing; with a study, it is the first arm.
+
+    Raises Conflict for a slug, name or version that exists, and InvalidInput for arms that cannot be.
+    """
     with write_transaction():
         campaign = _campaign(organisation, given)
         if given.live is not None:
@@ -46,6 +51,10 @@ def campaign_take(*, organisation: Organisation, given: CampaignFile, by: User |
             submissions_accept(campaign=campaign, accepted=Accepted(**given.submissions), by=by)
         onboarding_take(campaign, given.reception, given.qualification, by)
         audit_record(act="set_up", subject=campaign.public_id, by=by, after={"name": campaign.name}, target="YAML")
+        if given.study is not None:
+            sets = [[entrants[place].pk for place in members] for members in given.study.chatbot_sets]
+            arms = Arms(given.study.settings, sets, given.study.repetitions)
+            study_build(campaign=campaign, name=given.study.name, arms=arms, by=by)
     campaign.refresh_from_db()
     return campaign
 

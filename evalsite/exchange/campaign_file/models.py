@@ -25,6 +25,7 @@ from evalsite.campaigns.plans import (
     PlanOptions,
 )
 from evalsite.campaigns.services import NewAspect
+from evalsite.campaigns.studies import MOST_REPETITIONS, SETTINGS
 from evalsite.core.errors import InvalidInput
 from evalsite.exchange.campaign_file.values import (
     AIM,
@@ -279,6 +280,18 @@ class SubmissionsPart(Part):
     prompts_downloadable: Switch = LEFT_OUT
 
 
+class StudyPart(Part):
+    """A study of this live campaign: an arm for each setting with each set of chatbots, `repetitions` times.
+
+    Chatbots are named as in the plan's `newcomer`; without sets, all take part in every arm.
+    """
+
+    name: Annotated[str, Text(200)]
+    settings: list[Annotated[str, one_of(list(SETTINGS))]]
+    chatbot_sets: list[list[Annotated[str, Text(400)]]] = []
+    repetitions: Annotated[int, whole(1, MOST_REPETITIONS)] = 1
+
+
 class QualificationPart(Part):
     text: LongText = LEFT_OUT
     turns: list[TurnPart] = LEFT_OUT
@@ -306,6 +319,7 @@ class File(Part):
     submissions: SubmissionsPart = SubmissionsPart()
     reception: OnboardingPart = OnboardingPart()
     qualification: list[QualificationPart] = []
+    study: StudyPart | None = None
 
 
 def part_at(path: Sequence[str | int]) -> type[Part]:

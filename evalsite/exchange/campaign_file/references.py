@@ -31,6 +31,7 @@ def reference_problems(document: Document) -> Iterator[Problem]:
     newcomer = plan.get("newcomer") if isinstance(plan, dict) else None
     if isinstance(newcomer, str) and chatbot_place(newcomer, names) is None:
         yield _problem(document, ("plan", "newcomer"), f"no chatbot {newcomer[:60]!r} is in this file")
+    yield from _sets(document, content.get("study"), names)
     if isinstance(onboarding, dict):
         yield from _onboarding(document, onboarding, content.get("qualification"))
 
@@ -86,6 +87,16 @@ def _replies(document: Document, prompts: set[str], chatbots: Rows) -> Iterator[
             if name not in prompts:
                 path = ("chatbots", position, "replies", name)
                 yield Problem(document.key_line(path), dotted(path), "is no prompt of this file")
+
+
+def _sets(document: Document, study: Any, chatbots: Sequence[tuple[str, str]]) -> Iterator[Problem]:
+    """Yield the names in a study's sets that no chatbot of the file has."""
+    sets = study.get("chatbot_sets") if isinstance(study, dict) else None
+    for number, members in enumerate(sets if isinstance(sets, list) else ()):
+        for position, name in enumerate(members if isinstance(members, list) else ()):
+            if isinstance(name, str) and chatbot_place(name, chatbots) is None:
+                path = ("study", "chatbot_sets", number, position)
+                yield _problem(document, path, f"no chatbot {name[:60]!r} is in this file")
 
 
 def _onboarding(document: Document, onboarding: dict[str, Any], asked: Any) -> Iterator[Problem]:

@@ -16,11 +16,14 @@ from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
 from evalsite.accounts.models import ApiToken, Organisation, User
 from evalsite.accounts.services import api_token_issue
 from evalsite.campaigns.gold import NewGold, gold_add
-from evalsite.campaigns.models import Campaign, QualificationItem
+from evalsite.campaigns.models import Campaign, QualificationItem, Study
 from evalsite.campaigns.permissions import Act
+from evalsite.campaigns.studies import Arms
 from evalsite.chatbots.models import Reply, Version
 from evalsite.chatbots.services import chatbot_create, replies_add, version_create
+from evalsite.dialogues.endings import conversation_end
 from evalsite.dialogues.models import Conversation
+from evalsite.dialogues.reports import reply_report
 from evalsite.endpoints.checking import endpoint_test
 from evalsite.endpoints.collecting import collection_start
 from evalsite.endpoints.models import Collection, Endpoint, EndpointCheck
@@ -35,6 +38,7 @@ from evalsite.judgments.models import (
 )
 from evalsite.judgments.services import annotator_enrol, token_issue
 from evalsite.operations.actions import ActionArguments, act_perform
+from evalsite.operations.studies import study_build
 from evalsite.scorecards.models import ConversationSet, StoredScorecard
 from evalsite.scorecards.selectors import STRATEGIES
 from evalsite.scorecards.services import conversation_set_open
@@ -168,6 +172,10 @@ class Tenant:
     chat: Campaign  # live; the holder may begin a conversation
     talk: str  # a conversation of the holder with a released turn
     quiet: str  # another one, whose only turn is judged
+    live_draft: Campaign
+    study: Study  # whose two arms are drafts
+    reviewable: Campaign  # live, with a conversation that third parties may judge
+    report: str  # of a reply in `talk`
     conversation_set: ConversationSet  # with a scorecard
     submission: str  # waits for approval
     tokens: Mapping[str, str]
@@ -190,6 +198,8 @@ def tenant_make(make_campaign: CampaignMaker, owner: User, slug: str) -> Tenant:
     endpoint = endpoint_register(chatbot=newcomer.chatbot, label="live", settings=settings, secret=SECRET, by=owner)
     judgment = Judgment.objects.filter(annotator=judging).latest("pk")
     chat, talk, quiet = _conversations(home, slug, holder)
+    reviewable = _reviewable(home, slug, holder)
+    live_draft, study = _study(home, slug)
     return Tenant(
         owner=owner,
         campaign=campaign,
@@ -208,6 +218,12 @@ def tenant_make(make_campaign: CampaignMaker, owner: User, slug: str) -> Tenant:
         chat=chat,
         talk=str(talk.public_id),
         quiet=str(quiet.public_id),
+        live_draft=live_draft,
+        study=study,
+        reviewable=reviewable,
+        report=str(
+            reply_report(annotator=holder, turn_id=talk.turns.get().public_id, label="A", reason="other").public_id
+        ),
         conversation_set=_conversations_with_scorecard(home, slug),
         submission=_submission_waiting(campaign, owner, slug),
         tokens={
@@ -235,6 +251,25 @@ def _conversations(home: Organisation, slug: str, holder: Annotator) -> tuple[Ca
     released(talk)
     choose(released(quiet))
     return chats[0], talk, quiet
+
+
+def _study(home: Organisation, slug: str) -> tuple[Campaign, Study]:
+    """A live draft, and a study of another one."""
+    drafts = [live_campaign_make(organisation=home, slug=f"{slug}-plan-{n}", chatbots=2, start=False) for n in range(2)]
+    return drafts[0], study_build(campaign=drafts[1], name=slug, arms=Arms(("soba", "sata_random")))
+
+
+def _reviewable(home: Organisation, slug: str, holder: Annotator) -> Campaign:
+    """A live campaign with a conversation that has ended, whose annotator consented to a review."""
+    campaign = live_campaign_make(
+        organisation=home, slug=f"{slug}-seen", chatbots=2, minimum_turns=1, count_first_turn=True
+    )
+    annotator_enrol(campaign=campaign, annotator=holder)
+    talk = begin(campaign, holder)
+    choose(released(talk))
+    conversation_end(annotator=holder, conversation_id=talk.public_id, rating=5)
+    Conversation.objects.filter(pk=talk.pk).update(consents_to_review=True)
+    return campaign
 
 
 def _conversations_with_scorecard(home: Organisation, slug: str) -> ConversationSet:
@@ -338,6 +373,15 @@ BODIES: Mapping[str, Callable[[Tenant], Json]] = {
     "set_submission_settings": lambda _: {"admission": "open", "takes": "file", "versions_per_week": 2},
     "refuse_submission": lambda _: {"reason": "It copies another chatbot."},
     "withdraw_submission": lambda _: {"reason": "It was a mistake."},
+    "create_study": lambda there: {
+        "campaign": there.live_draft.slug,
+        "name": "How to select",
+        "settings": ["soba", "sata_written"],
+        "chatbot_sets": [[str(one.public_id) for one in there.live_draft.entrants.all()]],
+    },
+    "live_settings": lambda _: {"selection": "sata", "fallback": "written", "minimum_turns": 3, "end_rating": False},
+    "ask_third_parties": lambda _: {"conversations": 5},
+    "settle_report": lambda _: {"outcome": "upheld"},
     "limits": lambda _: {"target_se": 0.2, "budget": 50, "deadline": "2090-05-04T20:00:00Z"},
 }
 ROWS: Mapping[str, bytes] = {
@@ -377,6 +421,9 @@ WITH: Mapping[str, Callable[[Tenant], Json]] = {
 BEFORE = {"resume": "pause", "readmit": "exclude", "resume_annotator": "pause_annotator"}
 OF_DRAFTS = {"launch", "pilot", "limits", "cap_calls"}
 OF_CHATS = {"start_conversation", "live_report"}
+OF_REVIEWABLE = {"ask_third_parties"}
+OF_LIVE_DRAFTS = {"live_settings"}
+OF_TALKS = {"reported_replies", "settle_report", "pause_chatbot", "resume_chatbot"}
 OF_QUIET = {"send_message", "end_conversation"}  # of a conversation without an open turn
 
 
@@ -392,13 +439,25 @@ def _nothing(_: Tenant) -> Json:
     return {}
 
 
+def _talk_of(there: Tenant) -> Conversation:
+    return Conversation.objects.get(public_id=there.talk)
+
+
+def _campaign_of(there: Tenant, name: str) -> Campaign:
+    if name in OF_TALKS:
+        return _talk_of(there).campaign
+    if name in OF_REVIEWABLE:
+        return there.reviewable
+    return there.chat if name in OF_CHATS else there.live_draft if name in OF_LIVE_DRAFTS else there.campaign
+
+
 def right(there: Tenant, operation: Operation) -> Sent:
     """A request that is answered with 2xx, once what BEFORE names has been done (`done_before`)."""
     name = operation.described["operationId"]
     act = operation.act or ("note" if operation.label == ACTING else "")
     of_draft = {act, name} & OF_DRAFTS
     path = {
-        "key": (there.chat if name in OF_CHATS else there.draft if of_draft else there.campaign).slug,
+        "key": there.draft.slug if of_draft else _campaign_of(there, name).slug,
         "conversation": there.quiet if name in OF_QUIET else there.talk,
         "assignment": there.held,
         "number": 1,
@@ -410,6 +469,9 @@ def right(there: Tenant, operation: Operation) -> Sent:
         "vote_file": str(there.vote_file),
         "conversation_set": str(there.conversation_set.public_id),
         "submission": there.submission,
+        "study": str(there.study.public_id),
+        "report": there.report,
+        "entrant": str(_talk_of(there).campaign.entrants.order_by("pk")[0].public_id),
     }
     who = "judge" if "judge" in operation.described["tags"] else "person"
     body = WITH[act](there) if act else BODIES.get(name, _nothing)(there)

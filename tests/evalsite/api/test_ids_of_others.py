@@ -47,7 +47,10 @@ THEIRS: Mapping[str, Callable[[Tenant], Any]] = {
     "gold": lambda them: [them.gold],
     "key": lambda them: [them.campaign.public_id, them.campaign.slug, them.draft.public_id],
     "organisation": lambda them: [them.campaign.organisation.slug],
+    "chatbot_sets": lambda them: [them.live_draft.entrants.order_by("pk")[0].public_id],
     "prompt": lambda them: [prompt_of(them)],
+    "report": lambda them: [them.report],
+    "study": lambda them: [them.study.public_id],
     "prompt_set": lambda them: [them.campaign.prompt_set.public_id],
     "submission": lambda them: [them.submission],
     "set": lambda them: [them.campaign.prompt_set.name],
@@ -67,6 +70,8 @@ CURSORS: Mapping[str, Callable[[Tenant], Any]] = {
     "gold": lambda them: [them.gold],
     "judgments": lambda them: [them.judgment],
     "prompts": lambda them: [prompt_of(them)],
+    "reported_replies": lambda them: [them.report],
+    "studies": lambda them: [them.study.public_id],
     "skips": lambda them: [Skip.objects.get(assignment__campaign=them.campaign).assignment.public_id],
     "submissions": lambda them: [them.submission],
     "snapshots": lambda them: [them.campaign.default_board.snapshots.order_by("pk")[0].public_id],
@@ -121,7 +126,8 @@ def test_ids_of_others_are_answered_like_ids_that_never_were(there: Tenant, them
         if one.described["operationId"] == "add_gold":
             sent = replace(sent, body={"items": OF_CHATBOTS})
         for where, way in fields_of(one, sent):
-            name = one.described["operationId"] if way[-1] == "cursor" else way[-1]
+            words = [part for part in way if isinstance(part, str)]  # an item is named like its list
+            name = one.described["operationId"] if way[-1] == "cursor" else words[-1]
             for theirs in (CURSORS if way[-1] == "cursor" else THEIRS)[name](them):
                 status = same(sent, where, way, str(theirs))
                 assert status == 200 if where == "query" and not one.writes and way != ("cursor",) else status >= 400

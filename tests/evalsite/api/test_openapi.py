@@ -163,6 +163,7 @@ def test_there_is_an_operation_for_everything() -> None:
         "endpoint_tests",
         "endpoints",
         "organisations",
+        "studies",
         "submissions",
         "vote_files",
     }

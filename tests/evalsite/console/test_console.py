@@ -301,7 +301,7 @@ def test_who_runs_campaigns_is_in_the_console_after_logging_in(campaign: Campaig
 
 def test_the_list_of_pages_that_tests_walk_through_has_every_address_of_the_console() -> None:
     of_drafts = {"setup/", "qualification/"}
-    asked_by_pages = {"forecast/", "live/", "preview/", "check/state/", "notices/seen/"}
+    asked_by_pages = {"forecast/", "live/", "preview/", "check/state/", "notices/seen/", "third-parties/"}
     routes = [str(route.pattern) for route in urls.urlpatterns]
     own = {route for route in routes if "<" not in route}
     campaign = {route.removeprefix("<slug:key>/") for route in routes if route.startswith("<slug:key>/")}

@@ -1,18 +1,22 @@
 """A live campaign as a file: its settings come back as they were, and wrong ones name line and key."""
 
+from io import StringIO
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from django.core.management import call_command
 
 from evalsite.accounts.models import Organisation
-from evalsite.campaigns.models import Aspect
+from evalsite.campaigns.models import Aspect, Campaign, Study
 from evalsite.chatbots.services import chatbot_create
 from evalsite.core.env import networks
-from evalsite.core.errors import Conflict
+from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.endpoints.options import EndpointSettings
 from evalsite.endpoints.services import endpoint_register
 from evalsite.exchange.campaign_file import CampaignFileError, campaign_read, campaign_take, campaign_write
+from evalsite.operations.studies import study_address
 
 GOOD = """\
 touchstone: 1
@@ -62,6 +66,61 @@ def test_live_campaign_comes_back_as_it_was(organisation: Organisation) -> None:
     assert written["prompts"] == []
     again = campaign_read(campaign_write(campaign).replace("slug: talks", "slug: again"))
     assert again.live == {**written["live"]}
+
+
+STUDY = """\
+study:
+  name: How to select
+  settings: [soba, sata_written]
+  chatbot_sets: [[Anna, Bert 2]]
+"""
+
+
+@pytest.mark.usefixtures("versions")
+def test_a_study_of_the_file_has_its_arms(organisation: Organisation, tmp_path: Path) -> None:
+    file, out = tmp_path / "study.yaml", StringIO()
+    file.write_text(GOOD + STUDY)
+    call_command("campaign", "import", str(file), f"--organisation={organisation.slug}", stdout=out)
+    study = Study.objects.get()
+    arms = Campaign.objects.filter(live__study=study).order_by("pk")
+    assert [(arm.live.setting, arm.entrants.count(), arm.state) for arm in arms] == [
+        ("soba", 2, "draft"),
+        ("sata_written", 2, "draft"),
+    ]
+    assert arms[0].slug == "talks"
+    assert f"How to select: a study of 2 arms, {study_address(study)}" in out.getvalue()
+
+
+@pytest.mark.usefixtures("versions")
+def test_a_study_that_cannot_be_leaves_nothing(organisation: Organisation) -> None:
+    alone = GOOD + STUDY.replace("[soba, sata_written]", "[soba]")
+    with pytest.raises(InvalidInput, match="2 to 24 arms"):
+        campaign_take(organisation=organisation, given=campaign_read(alone))
+    assert not organisation.campaigns.exists()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "key"),
+    [
+        ("Bert 2", "Carl", 25, "study.chatbot_sets.0.1"),
+        ("sata_written]", "best]", 24, "study.settings.1"),
+        ("  name: How to select\n", "", 23, "study.name"),
+        ("  name: How", "  repetitions: 11\n  name: How", 23, "study.repetitions"),
+        ("  name: How", "  arms: 3\n  name: How", 23, "study.arms"),
+    ],
+)
+def test_wrong_studies_name_line_and_key(old: str, new: str, line: int, key: str) -> None:
+    with pytest.raises(CampaignFileError) as refused:
+        campaign_read(GOOD + STUDY.replace(old, new))
+    (problem,) = refused.value.problems
+    assert (problem.line, problem.key) == (line, key)
+
+
+def test_a_static_campaign_has_no_study() -> None:
+    static = GOOD.replace("  mode: live\n", "").replace(GOOD[GOOD.index("live:\n  sel") : GOOD.index("aspects:")], "")
+    with pytest.raises(CampaignFileError) as refused:
+        campaign_read(static + STUDY)
+    assert [problem.key for problem in refused.value.problems] == ["study"]
 
 
 def test_live_chatbot_that_is_not_there_is_refused(organisation: Organisation) -> None:

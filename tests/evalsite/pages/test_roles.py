@@ -35,6 +35,7 @@ from evalsite.operations.actions import PERFORMED
 from evalsite.scorecards.services import conversation_set_open
 from tests.evalsite.api.client import Api
 from tests.evalsite.cast import CampaignMaker, skip_twice
+from tests.evalsite.dialogues.steps import live_campaign_make
 
 ROOT = Path(__file__).resolve().parents[3]
 OF_DRAFTS = {Act.PILOT, Act.LAUNCH, Act.SET_UP}
@@ -291,6 +292,7 @@ class TestInAnOrganisation:
 
     BEGIN, LIBRARY = "begin a campaign in it", "see its chatbots and prompt sets, and their log"
     CHOOSE = "choose one of its prompt sets for a draft"
+    STUDY = "make a study of a draft of a live campaign"
     SEE_ENDPOINTS = "see its endpoints, their health, calls and costs"
     USE_ENDPOINTS = "register, change, test and pause endpoints, and collect replies"
     SEE_MEMBERS = "see its members"
@@ -319,7 +321,7 @@ class TestInAnOrganisation:
         endpoints = {self.SEE_ENDPOINTS, self.USE_ENDPOINTS}
         members = {self.SEE_MEMBERS, self.MANAGE_MEMBERS}
         conversations = {self.SEE_CONVERSATIONS, self.CHANGE_CONVERSATIONS}
-        own = {self.BEGIN, self.LIBRARY, self.CHOOSE, self.VOTES}
+        own = {self.BEGIN, self.LIBRARY, self.CHOOSE, self.STUDY, self.VOTES}
         assert set(OF_ORGANISATIONS) == own | endpoints | files | members | conversations
 
     def test_votes_are_imported_by_who_may(self, stage: Callable[[Act], Stage]) -> None:
@@ -366,6 +368,16 @@ class TestInAnOrganisation:
                 assert (str(other.public_id) in client.get(page).content.decode()) == chooses, name
                 client.post(page, sent)
                 assert (Campaign.objects.get(pk=campaign.pk).prompt_set == other) == chooses, name
+
+    def test_a_study_is_made_by_who_may(self, stage: Callable[[Act], Stage]) -> None:
+        draft = live_campaign_make(organisation=stage(Act.SET_UP).campaign.organisation, chatbots=2, start=False)
+        given = {"campaign": str(draft.public_id), "name": "Study", "settings": ["soba", "sata_random"]}
+        for name in self.NAMES:
+            with self.user(draft, name) as user:
+                token = api_token_issue(user=user, name="t", scopes=[ApiToken.Scope.ACTS], days=1)
+                status = Api(token).post("/api/v1/studies", given).status_code
+                refused = 404 if name == "stranger" else 403
+                assert status == (201 if self.cell(self.STUDY, name) == "yes" else refused), name
 
     def test_endpoints_are_seen_and_used_by_who_may(self, stage: Callable[[Act], Stage]) -> None:
         campaign = stage(Act.SET_UP).campaign

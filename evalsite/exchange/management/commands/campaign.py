@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from evalsite.accounts.models import Organisation
-from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.models import Campaign, Study
 from evalsite.core.errors import TouchstoneError
 from evalsite.core.terminal import shown
 from evalsite.exchange.campaign_file import (
@@ -16,6 +16,7 @@ from evalsite.exchange.campaign_file import (
     campaign_take,
     campaign_write,
 )
+from evalsite.operations.studies import study_address
 
 _BAD_INPUT = 2
 
@@ -53,6 +54,9 @@ class Command(BaseCommand):
         except TouchstoneError as error:
             raise CommandError(shown(f"{error.message} {error.hint}".strip()), returncode=_BAD_INPUT) from error
         self.stdout.write(f"{campaign.slug}: a draft of {len(given.prompts)} prompts, {len(given.chatbots)} chatbots")
+        if given.study is not None:
+            study = Study.objects.get(arms__campaign=campaign)
+            self.stdout.write(shown(f"{study.name}: a study of {study.arms.count()} arms, {study_address(study)}"))
 
     def _validate(self, options: dict[str, Any]) -> None:
         given = self._read(options["file"])

@@ -3,16 +3,14 @@
 from argparse import ArgumentTypeError
 from typing import Any
 
-from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.urls import reverse
 
 from evalsite.campaigns.models import Campaign, Entrant, Study
-from evalsite.campaigns.studies import MOST_REPETITIONS, SETTINGS, Arms, study_create
+from evalsite.campaigns.studies import MOST_REPETITIONS, SETTINGS, Arms
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import TouchstoneError
 from evalsite.core.terminal import shown
-from evalsite.operations.studies import study_open
+from evalsite.operations.studies import study_address, study_build, study_open
 
 
 class Command(BaseCommand):
@@ -45,7 +43,7 @@ class Command(BaseCommand):
         arms = Arms(options["setting"], sets, options["repetitions"])
         try:
             with write_transaction():
-                study = study_create(campaign=campaign, name=options["name"], arms=arms)
+                study = study_build(campaign=campaign, name=options["name"], arms=arms)
                 if options["launch"]:
                     study_open(study=study)
         except TouchstoneError as error:
@@ -59,8 +57,7 @@ class Command(BaseCommand):
             self.stdout.write(
                 f"{arm.slug}: {arm.live.setting}, repetition {arm.live.repetition}, {arm.state} ({names})"
             )
-        address = reverse("study", args=[study.public_id])
-        self.stdout.write(f"Address for annotators: {settings.SITE_URL}{address}")
+        self.stdout.write(f"Address for annotators: {study_address(study)}")
 
 
 def _repetitions(text: str) -> int:
