@@ -48,9 +48,8 @@ def submit(request: HttpRequest, key: str) -> HttpResponse:
     campaign, settings = campaign_to_submit_to(key=key, user=user)
     own = organisations_to_submit_for(user, settings)
     posted = request.method == "POST"
-    initial = {name: request.GET.get(name, "")[:200] for name in ("name",)}
-    form = SubmitForm(settings, own, request.POST if posted else None, request.FILES if posted else None,
-                      initial=initial)  # fmt: skip
+    sent = (request.POST, request.FILES) if posted else (None, None)
+    form = SubmitForm(settings, own, *sent, initial={"name": request.GET.get("name", "")[:200]})
     report, status, checked = None, 200, False
     if posted and form.is_valid():
         try:
@@ -65,10 +64,8 @@ def submit(request: HttpRequest, key: str) -> HttpResponse:
     if form.errors and status == 200:
         status = 400
     kept = reply_file_kept(key=form.kept, given=request.POST, prompt_set=campaign.prompt_set, by=user)
-    context = {
-        **_campaign_context(campaign, settings, key), "form": form, "report": report, "checked": checked, "kept": kept
-    }  # fmt: skip
-    return render(request, "submit.html", context, status=status)
+    answer = {"form": form, "report": report, "checked": checked, "kept": kept}
+    return render(request, "submit.html", {**_campaign_context(campaign, settings, key), **answer}, status=status)
 
 
 def _taken(
