@@ -4,15 +4,18 @@ Values that the file lacks are stored as unknown: annotator, display order, text
 written in one transaction, so an error in the last row leaves no data behind.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from django.db import connection
+from django.db import connection, connections
+from django.db.models import Model
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 from django.utils.text import slugify
@@ -27,7 +30,7 @@ from evalsite.campaigns.services import Design, campaign_create, entrant_add, re
 from evalsite.chatbots.models import Chatbot, Reply
 from evalsite.chatbots.services import chatbot_create, version_create
 from evalsite.core.audit import audit_record
-from evalsite.core.bulk_insert import rows_insert
+from evalsite.core.bulk_insert import PreparedRows, keys_reserve, rows_insert, rows_prepare
 from evalsite.core.db import patient_statements, write_transaction
 from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.exchange.makers import Maker, makers_found, makers_record
@@ -55,6 +58,15 @@ IMPORTED = "imported"
 _READING = 4  # A fifth of the progress is the reading.
 
 Progress = Callable[[int, int], None]
+_Votes = Mapping[str, list[Any]]
+_VOTE_ROWS: Mapping[type[Model], int] = {
+    Place: 1,
+    Assignment: 1,
+    Candidate: 2,
+    Judgment: 1,
+    Answer: 1,
+    ImportedVote: 1,
+}  # Of each vote.
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,9 +257,8 @@ class _Import:
             campaign=self.campaign, number=1, state=Batch.State.CLOSED, size=survey.votes, closed_at=now
         )
         done = survey.votes // _READING
-        for chunk in survey.chunks():
-            self._store(chunk)
-            done += len(chunk["id"])
+        for stored in self._store(survey.chunks()):
+            done += stored
             if progress is not None:
                 progress(done, survey.votes + survey.votes // _READING)
         board = board_default(campaign=self.campaign)
@@ -291,78 +302,105 @@ class _Import:
         rows_insert(AnnotatorIdentity, len(names), same={"source": source}, annotator_id=rows, external_id=names)
         return rows
 
-    def _store(self, votes: Mapping[str, list[Any]]) -> None:
+    def _store(self, chunks: Iterable[_Votes]) -> Iterator[int]:
+        """Store the chunks and yield the number of votes of each.
+
+        A thread prepares the rows of the next chunk while the database checks those of the last one.
+        """
+        self.database = connections[connection.alias]  # The thread has another connection.
+        with ThreadPoolExecutor(1) as thread:
+            prepared = (thread.submit(self._prepared, chunk, _keys(len(chunk["id"]))) for chunk in chunks)
+            for current, _following in pairwise(chain(prepared, [None])):  # The following one is under way.
+                if current is not None:
+                    yield _inserted(*current.result())
+
+    def _prepared(self, votes: _Votes, keys: Mapping[type[Model], list[int]]) -> tuple[int, list[PreparedRows]]:
+        """Return the number of votes, and their rows in the order in which they refer to each other."""
         count = len(votes["id"])
         prompts = self.prompts[votes["prompt"]].tolist()
         entrants = [[self.entrants[number].pk for number in votes[side]] for side in ("a", "b")]
         items = [item_of(prompt, pair) for prompt, pair in zip(prompts, zip(*entrants, strict=True), strict=True)]
         annotators = [self.annotators[number] for number in votes["annotator"]]
-        places = rows_insert(Place, count, same={"campaign_id": self.campaign.pk}, prompt_id=prompts, item=items)
-        assignments = rows_insert(
-            Assignment,
-            count,
-            same={
-                "campaign_id": self.campaign.pk,
-                "state": Assignment.State.ANSWERED.value,
-                "source": Assignment.Source.IMPORT.value,
-            },
-            place_id=places,
-            item=items,
-            order_known=[first is not None for first in votes["a_first"]],
-            annotator_id=annotators,
-        )
-        candidates = self._candidates(votes, assignments, entrants)
-        judgments = rows_insert(
-            Judgment,
-            count,
-            same={"batch_id": self.batch.pk},
-            assignment_id=assignments,
-            annotator_id=annotators,
-            answered_at=[moment(text) for text in votes["timestamp"]],
-        )
-        self._answers(votes, judgments, candidates)
-        rows_insert(
-            ImportedVote,
-            count,
-            same={"source_id": self.origin.pk},
-            vote_id=votes["id"],
-            digest=votes["digest"],
-            judgment_id=judgments,
-            category=[one or "" for one in votes["category"]],
-            timestamp=[(one or "")[:40] for one in votes["timestamp"]],
-        )
+        by_item = sorted(range(count), key=items.__getitem__)
+        by_annotator = sorted(range(count), key=votes["annotator"].__getitem__)
+
+        def rows(
+            model: type[Model],
+            same: Mapping[str, Any] | None,
+            order: Sequence[int] | None = None,
+            **columns: Sequence[Any],
+        ) -> PreparedRows:
+            return rows_prepare(self.database, model, keys[model], same=same, order=order, **columns)
+
+        tables = [
+            rows(Place, {"campaign_id": self.campaign.pk}, by_item, prompt_id=prompts, item=items),
+            rows(
+                Assignment,
+                {
+                    "campaign_id": self.campaign.pk,
+                    "state": Assignment.State.ANSWERED.value,
+                    "source": Assignment.Source.IMPORT.value,
+                },
+                by_annotator,
+                place_id=keys[Place],
+                item=items,
+                order_known=[first is not None for first in votes["a_first"]],
+                annotator_id=annotators,
+            ),
+            rows(Candidate, None, **self._candidates(votes, keys[Assignment], entrants)),
+            rows(
+                Judgment,
+                {"batch_id": self.batch.pk},
+                by_annotator,
+                assignment_id=keys[Assignment],
+                annotator_id=annotators,
+                answered_at=[moment(text) for text in votes["timestamp"]],
+            ),
+            rows(Answer, {"aspect_id": self.aspect.pk}, judgment_id=keys[Judgment], **_answers(votes, keys[Candidate])),
+            rows(
+                ImportedVote,
+                {"source_id": self.origin.pk},
+                vote_id=votes["id"],
+                digest=votes["digest"],
+                judgment_id=keys[Judgment],
+                category=[one or "" for one in votes["category"]],
+                timestamp=[(one or "")[:40] for one in votes["timestamp"]],
+            ),
+        ]
+        return count, tables
 
     def _candidates(
-        self, votes: Mapping[str, list[Any]], assignments: list[int], entrants: list[list[int]]
-    ) -> list[list[int]]:
-        """Store the candidates A and B, and return their keys. Their positions are the display order, if known."""
-        second = [1 if first == 0 else 0 for first in votes["a_first"]]
-        keys = []
-        for side, positions in ((0, second), (1, [1 - one for one in second])):
-            pairs = pair_of(np.array(votes["ab"[side]], np.int64), np.array(votes["prompt"], np.int64))
-            keys.append(
-                rows_insert(
-                    Candidate,
-                    len(assignments),
-                    assignment_id=assignments,
-                    position=positions,
-                    entrant_id=entrants[side],
-                    reply_id=self.replies[np.searchsorted(self.pairs, pairs)].tolist(),
-                )
-            )
-        return keys
+        self, votes: _Votes, assignments: list[int], entrants: Sequence[Sequence[int]]
+    ) -> dict[str, Sequence[Any]]:
+        """Return the candidates A and B of each vote. Their positions are the display order, if it is known."""
+        prompts = np.array(votes["prompt"], np.int64)
+        pairs = np.stack([pair_of(np.array(votes[side], np.int64), prompts) for side in ("a", "b")], axis=1).ravel()
+        return {
+            "assignment_id": np.repeat(assignments, 2).tolist(),
+            "position": [place for first in votes["a_first"] for place in ((1, 0) if first == 0 else (0, 1))],
+            "entrant_id": np.array(entrants).T.ravel().tolist(),
+            "reply_id": self.replies[np.searchsorted(self.pairs, pairs)].tolist(),
+        }
 
-    def _answers(self, votes: Mapping[str, list[Any]], judgments: list[int], candidates: list[list[int]]) -> None:
-        outcomes = list(zip(votes["outcome"], votes["both_bad"], *candidates, strict=True))
-        ties = {True: Answer.Value.BOTH_BAD.value, False: Answer.Value.TIE.value}
-        rows_insert(
-            Answer,
-            len(judgments),
-            same={"aspect_id": self.aspect.pk},
-            judgment_id=judgments,
-            candidate_id=[None if not outcome else a if outcome < 0 else b for outcome, _, a, b in outcomes],
-            value=[Answer.Value.CHOSEN.value if outcome else ties[bad] for outcome, bad, _, _ in outcomes],
-        )
+
+def _keys(votes: int) -> dict[type[Model], list[int]]:
+    return {model: keys_reserve(model, votes * times) for model, times in _VOTE_ROWS.items()}
+
+
+def _inserted(votes: int, tables: Iterable[PreparedRows]) -> int:
+    for rows in tables:
+        rows.insert()
+    return votes
+
+
+def _answers(votes: _Votes, candidates: Sequence[int]) -> dict[str, Sequence[Any]]:
+    """Return the answers. The candidates A and B of each vote stand beside each other."""
+    outcomes = list(zip(votes["outcome"], votes["both_bad"], candidates[::2], candidates[1::2], strict=True))
+    ties = {True: Answer.Value.BOTH_BAD.value, False: Answer.Value.TIE.value}
+    return {
+        "candidate_id": [None if not outcome else a if outcome < 0 else b for outcome, _, a, b in outcomes],
+        "value": [Answer.Value.CHOSEN.value if outcome else ties[bad] for outcome, bad, _, _ in outcomes],
+    }
 
 
 def moment(text: str | None) -> datetime | None:
