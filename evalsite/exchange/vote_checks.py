@@ -107,7 +107,11 @@ class Repeats:
         self.names |= {vote.system_a, vote.system_b}
         if vote.vote_id is not None and self._ids.setdefault(vote.vote_id, vote.row) != vote.row:
             first = self._ids[vote.vote_id]
-            problem = FormatError(f"the id {quoted(vote.vote_id)} stands in row {first:,} too", code="repeated_vote")
+            problem = FormatError(
+                f"the id {quoted(vote.vote_id)} stands in row {first:,} too",
+                code="repeated_vote",
+                hint="Remove one of the rows, or give each an id of its own.",
+            )
             raise VoteFileError(problem, path=path, row=vote.row)
         if vote.prompt_id is None:
             self._without_prompt += 1
