@@ -31,6 +31,7 @@ from evalsite.chatbots.models import Chatbot, Reply
 from evalsite.chatbots.services import chatbot_create, version_create
 from evalsite.core.audit import audit_record
 from evalsite.core.bulk_insert import PreparedRows, keys_reserve, rows_insert, rows_prepare
+from evalsite.core.bulk_references import references_together
 from evalsite.core.db import patient_statements, write_transaction
 from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.exchange.makers import Maker, makers_found, makers_record
@@ -246,9 +247,6 @@ class _Import:
         self.aspect: Aspect = aspect_primary(self.campaign)
         self.prompts = np.array(self._prompts(survey), np.int64)
         self.entrants = [self._entrant(name) for name in survey.chatbots]
-        self.pairs = survey.replies()
-        self.replies = np.array(self._replies(), np.int64)
-        self.annotators = [*self._annotators(survey.annotators), None]  # The last one is unknown.
         self.origin = VoteSource.objects.create(
             campaign=self.campaign, name=self.source, sha256=survey.sha256, votes=survey.votes
         )
@@ -256,15 +254,22 @@ class _Import:
         self.batch = Batch.objects.create(
             campaign=self.campaign, number=1, state=Batch.State.CLOSED, size=survey.votes, closed_at=now
         )
+        with references_together([Reply, Annotator, AnnotatorIdentity, *_VOTE_ROWS]):
+            self._store_votes(survey, progress)
+        board = board_default(campaign=self.campaign)
+        campaign_close(campaign=self.campaign, reason=Reason("votes_imported"), notify=False)
+        refit_request(self.campaign)
+        return board
+
+    def _store_votes(self, survey: VoteSurvey, progress: Progress | None) -> None:
+        self.pairs = survey.replies()
+        self.replies = np.array(self._replies(), np.int64)
+        self.annotators = [*self._annotators(survey.annotators), None]  # The last one is unknown.
         done = survey.votes // _READING
         for stored in self._store(survey.chunks()):
             done += stored
             if progress is not None:
                 progress(done, survey.votes + survey.votes // _READING)
-        board = board_default(campaign=self.campaign)
-        campaign_close(campaign=self.campaign, reason=Reason("votes_imported"), notify=False)
-        refit_request(self.campaign)
-        return board
 
     def _prompts(self, survey: VoteSurvey) -> list[int]:
         return rows_insert(
