@@ -48,14 +48,8 @@ READING = 4  # A fifth of the progress is the reading.
 
 Progress = Callable[[int, int], None]
 _Votes = Mapping[str, list[Any]]
-_VOTE_ROWS: Mapping[type[Model], int] = {
-    Place: 1,
-    Assignment: 1,
-    Candidate: 2,
-    Judgment: 1,
-    Answer: 1,
-    ImportedVote: 1,
-}  # Of each vote.
+# Rows of each vote, in the order in which they refer to each other.
+_VOTE_ROWS: Mapping[type[Model], int] = {Place: 1, Assignment: 1, Candidate: 2, Judgment: 1, Answer: 1, ImportedVote: 1}
 
 
 class VoteStorage:
@@ -148,7 +142,7 @@ class VoteStorage:
 
         A thread prepares the rows of the next chunk while the database checks those of the last one.
         """
-        self.database = connections[connection.alias]  # The thread has another connection.
+        self.database, self.same = connections[connection.alias], self._shared()  # The thread has another connection.
         with ThreadPoolExecutor(1) as thread:
             prepared = (thread.submit(self._prepared, chunk, _keys(len(chunk["id"]))) for chunk in chunks)
             for current, _following in pairwise(chain(prepared, [None])):  # The following one is under way.
@@ -162,53 +156,50 @@ class VoteStorage:
         entrants = [[self.entrants[number].pk for number in votes[side]] for side in ("a", "b")]
         items = [item_of(prompt, pair) for prompt, pair in zip(prompts, zip(*entrants, strict=True), strict=True)]
         annotators = [self.annotators[number] for number in votes["annotator"]]
-        by_item = sorted(range(count), key=items.__getitem__)
         by_annotator = sorted(range(count), key=votes["annotator"].__getitem__)
-
-        def rows(
-            model: type[Model],
-            same: Mapping[str, Any] | None,
-            order: Sequence[int] | None = None,
-            **columns: Sequence[Any],
-        ) -> PreparedRows:
-            return rows_prepare(self.database, model, keys[model], same=same, order=order, **columns)
-
-        tables = [
-            rows(Place, {"campaign_id": self.campaign.pk}, by_item, prompt_id=prompts, item=items),
-            rows(
-                Assignment,
-                {
-                    "campaign_id": self.campaign.pk,
-                    "state": Assignment.State.ANSWERED.value,
-                    "source": Assignment.Source.IMPORT.value,
-                },
-                by_annotator,
-                place_id=keys[Place],
-                item=items,
-                order_known=[first is not None for first in votes["a_first"]],
-                annotator_id=annotators,
-            ),
-            rows(Candidate, None, **self._candidates(votes, keys[Assignment], entrants)),
-            rows(
-                Judgment,
-                {"batch_id": self.batch.pk},
-                by_annotator,
-                assignment_id=keys[Assignment],
-                annotator_id=annotators,
-                answered_at=[moment(text) for text in votes["timestamp"]],
-            ),
-            rows(Answer, {"aspect_id": self.aspect.pk}, judgment_id=keys[Judgment], **_answers(votes, keys[Candidate])),
-            rows(
-                ImportedVote,
-                {"source_id": self.origin.pk},
-                vote_id=votes["id"],
-                digest=votes["digest"],
-                judgment_id=keys[Judgment],
-                category=[one or "" for one in votes["category"]],
-                timestamp=[(one or "")[:40] for one in votes["timestamp"]],
-            ),
+        orders = {
+            Place: sorted(range(count), key=items.__getitem__),
+            Assignment: by_annotator,
+            Judgment: by_annotator,
+        }
+        columns: Mapping[type[Model], Mapping[str, Sequence[Any]]] = {
+            Place: {"prompt_id": prompts, "item": items},
+            Assignment: {
+                "place_id": keys[Place],
+                "item": items,
+                "order_known": [first is not None for first in votes["a_first"]],
+                "annotator_id": annotators,
+            },
+            Candidate: self._candidates(votes, keys[Assignment], entrants),
+            Judgment: {
+                "assignment_id": keys[Assignment],
+                "annotator_id": annotators,
+                "answered_at": [moment(text) for text in votes["timestamp"]],
+            },
+            Answer: {"judgment_id": keys[Judgment], **_answers(votes, keys[Candidate])},
+            ImportedVote: {"judgment_id": keys[Judgment], **_origins(votes)},
+        }
+        return count, [
+            rows_prepare(
+                self.database, table, keys[table], same=self.same[table], order=orders.get(table), **columns[table]
+            )
+            for table in _VOTE_ROWS
         ]
-        return count, tables
+
+    def _shared(self) -> Mapping[type[Model], Mapping[str, Any]]:
+        """Return what the rows of a table have in common."""
+        return {
+            Place: {"campaign_id": self.campaign.pk},
+            Assignment: {
+                "campaign_id": self.campaign.pk,
+                "state": Assignment.State.ANSWERED.value,
+                "source": Assignment.Source.IMPORT.value,
+            },
+            Candidate: {},
+            Judgment: {"batch_id": self.batch.pk},
+            Answer: {"aspect_id": self.aspect.pk},
+            ImportedVote: {"source_id": self.origin.pk},
+        }
 
     def _candidates(
         self, votes: _Votes, assignments: list[int], entrants: Sequence[Sequence[int]]
@@ -241,6 +232,15 @@ def _answers(votes: _Votes, candidates: Sequence[int]) -> dict[str, Sequence[Any
     return {
         "candidate_id": [None if not outcome else a if outcome < 0 else b for outcome, _, a, b in outcomes],
         "value": [Answer.Value.CHOSEN.value if outcome else ties[bad] for outcome, bad, _, _ in outcomes],
+    }
+
+
+def _origins(votes: _Votes) -> dict[str, Sequence[Any]]:
+    return {
+        "vote_id": votes["id"],
+        "digest": votes["digest"],
+        "category": [one or "" for one in votes["category"]],
+        "timestamp": [(one or "")[:40] for one in votes["timestamp"]],
     }
 
 
