@@ -20,7 +20,9 @@ from evalsite.core.errors import InvalidInput, TooLarge, TouchstoneError
 from evalsite.core.row_files import MOST_BYTES
 
 ENDINGS = {"text/csv": "csv", "application/jsonl": "jsonl", "application/x-ndjson": "jsonl", "text/plain": "txt"}
-# Vote files are recognised by their content: any of these types will do. JSON is sent as application/octet-stream.
+# JSON that is no file, such as application/json, is the body of every other request.
+ROW_ENDINGS = {**ENDINGS, "application/octet-stream": "json"}
+# Vote files are recognised by their content: any of these types will do.
 VOTE_ENDINGS = {
     **ENDINGS,
     "text/tab-separated-values": "tsv",
@@ -152,16 +154,17 @@ class RequestFile:
         return content
 
 
-def file_sent(request: Request, types: tuple[str, ...]) -> RequestFile:
+def file_sent(request: Request, endings: Mapping[str, str]) -> RequestFile:
     """The body as a file, by a name that tells its form.
 
     Raises WrongContentType for what is none of these types, InvalidInput where its length is not told: of a body that
     comes in chunks a WSGI server hands on nothing, and it would look like an empty file.
     """
     http_request = request._request
-    if http_request.content_type not in types or _charset(http_request) not in CHARSETS:
-        raise WrongContentType(types)
+    ending = endings.get(http_request.content_type or "")
+    if ending is None or _charset(http_request) not in CHARSETS:
+        raise WrongContentType(tuple(endings))
     length = request.META.get("CONTENT_LENGTH") or ""
     if not re.fullmatch("[0-9]{1,15}", length):
         raise _no_length("file")
-    return RequestFile(f"file.{VOTE_ENDINGS[http_request.content_type]}", int(length), request)
+    return RequestFile(f"file.{ending}", int(length), request)

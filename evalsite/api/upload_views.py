@@ -7,7 +7,7 @@ from evalsite.accounts.models import ApiToken, User
 from evalsite.api.base_views import ReaderView, person
 from evalsite.api.idempotency import answered
 from evalsite.api.openapi import sending
-from evalsite.api.parsers import ENDINGS, FileParser, file_sent
+from evalsite.api.parsers import ROW_ENDINGS, FileParser, file_sent
 from evalsite.api.requests import PromptFileQuery, ReplyFileQuery
 from evalsite.api.responses.uploads import PromptUpload, PromptUploadSerializer, ReplyUpload, ReplyUploadSerializer
 from evalsite.campaigns.file_uploads import (
@@ -23,15 +23,14 @@ from evalsite.core.encodings import recoded
 from evalsite.core.errors import NotAllowed
 from evalsite.core.idempotency import StoredAnswer
 
-OF_PROMPTS = tuple(ENDINGS)
-OF_REPLIES = tuple(one for one in ENDINGS if one != "text/plain")  # which has no columns
+TYPES = tuple(ROW_ENDINGS)
 
 
 class FileUploadView(ReaderView):
     """A view that takes a file. The caller, their role, the rate and the size are checked before the file is read."""
 
     parser_classes = (FileParser,)
-    types: tuple[str, ...] = ()
+    types = TYPES
 
     def sent(self, request: Request, organisation: str, set_name: str, encoding: str = "") -> tuple[SentFile, User]:
         """Return the file, in UTF-8, and the user who sends it."""
@@ -39,7 +38,7 @@ class FileUploadView(ReaderView):
         if user is None:
             raise NotAllowed("Files need to know who you are.", hint=f"Send a token with {self.scope.value}.")
         place = organisation_for(slug=organisation, user=user, set_name=set_name)
-        file = file_sent(request, self.types)
+        file = file_sent(request, ROW_ENDINGS)
         content = file_read(file=file, by=user)
         if encoding:
             content = recoded(content, encoding)
@@ -49,9 +48,9 @@ class FileUploadView(ReaderView):
 class PromptFileView(FileUploadView):
     """Add prompts to the set of this name. The set is created if there is none."""
 
-    scope, query, types = ApiToken.Scope.PROMPTS, PromptFileQuery, OF_PROMPTS
+    scope, query = ApiToken.Scope.PROMPTS, PromptFileQuery
 
-    @sending("send_prompts", "Send a file of prompts", PromptUploadSerializer, types=OF_PROMPTS, query=PromptFileQuery)
+    @sending("send_prompts", "Send a file of prompts", PromptUploadSerializer, types=TYPES, query=PromptFileQuery)
     def post(self, request: Request, organisation: str) -> Response:
         query = self.checked_query(request)
         sent, user = self.sent(request, organisation, query["set"], query.get("encoding", ""))
@@ -69,9 +68,9 @@ class PromptFileView(FileUploadView):
 class ReplyFileView(FileUploadView):
     """Add a version to the chatbot of this name. The chatbot is created if there is none."""
 
-    scope, query, types = ApiToken.Scope.CHATBOTS, ReplyFileQuery, OF_REPLIES
+    scope, query = ApiToken.Scope.CHATBOTS, ReplyFileQuery
 
-    @sending("send_replies", "Send a file of replies", ReplyUploadSerializer, types=OF_REPLIES, query=ReplyFileQuery)
+    @sending("send_replies", "Send a file of replies", ReplyUploadSerializer, types=TYPES, query=ReplyFileQuery)
     def post(self, request: Request, organisation: str) -> Response:
         query = self.checked_query(request)
         sent, user = self.sent(request, organisation, query["set"], query.get("encoding", ""))

@@ -51,7 +51,7 @@ class VoteFilesView(ReaderView):
         user = _sender(request)
         place = organisation_for(slug=organisation, user=user, set_name="")
         options = _options(query)
-        upload = vote_file_keep(file=file_sent(request, TYPES), by=user)
+        upload = vote_file_keep(file=file_sent(request, VOTE_ENDINGS), by=user)
         if query.get("source"):
             Upload.objects.filter(pk=upload.pk).update(name=query["source"])
 

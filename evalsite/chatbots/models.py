@@ -93,7 +93,7 @@ class Reply(PublicModel):
         IMPORT = "import"
         LIVE = "live"
 
-    version = models.ForeignKey(Version, on_delete=models.PROTECT, related_name="replies")
+    version = models.ForeignKey(Version, on_delete=models.PROTECT, related_name="replies", db_index=False)
     prompt = models.ForeignKey(Prompt, on_delete=models.PROTECT, related_name="replies")
     sample = models.PositiveIntegerField(default=1)
     revision = models.PositiveIntegerField(default=1)

@@ -61,6 +61,13 @@ from evalsite.core.throttle import admit_costly
 from evalsite.core.uploads import upload_replace, uploads_drop, uploads_keep, uploads_of
 from evalsite.exchange.draft_forecasts import DraftDesign, draft_design
 from evalsite.judgments.arrivals import arrival_secret
+from evalsite.presentation.column_choice import (
+    PROMPT_CHOICES,
+    REPLIES_NEED,
+    REPLY_CHOICES,
+    ColumnChoice,
+    can_be_chosen,
+)
 from evalsite.presentation.formatting import fixed
 from evalsite.prompts.files import PromptReport, prompts_import, prompts_preview
 from evalsite.submissions.services import submissions_accept
@@ -246,30 +253,6 @@ def new_aspect(cleaned: Mapping[str, Any]) -> NewAspect:
     return NewAspect("overall", cleaned["question"], *allowed)
 
 
-# Columns --------------------------------------------------------------------------------------------------
-
-
-PROMPT_CHOICES, REPLY_CHOICES = ("prompt_id", "text", "category"), ("prompt_id", "reply")
-LEAST_COLUMNS = 2  # A file with one column has nothing to choose from.
-KINDS = {"csv": "CSV", "jsonl": "JSON lines", "json": "JSON"}
-
-
-class ColumnChoice:
-    """The columns of a kept file that a person has to choose: our names, their labels, and the best guess."""
-
-    def __init__(self, error: ColumnsUnclear, names: Sequence[str]) -> None:
-        labels = {
-            "prompt_id": _("Name of the prompt (prompt_id)"),
-            "text": _("Text of the prompt (text)"),
-            "reply": _("Reply (reply)"),
-            "category": _("Category, if there is one (category)"),
-        }
-        self.trouble = f"{error.message} {error.hint}".strip()
-        self.looks_like = KINDS.get(error.form, error.form)
-        self.columns = error.columns
-        self.chosen = [(name, labels[name], error.guess.get(name, "")) for name in names]
-
-
 # Prompts --------------------------------------------------------------------------------------------------
 
 
@@ -296,7 +279,7 @@ def _prompts_look(campaign: Campaign, content: bytes, name: str) -> tuple[Prompt
     try:
         return prompts_preview(prompt_set=campaign.prompt_set, content=content, name=name), None
     except ColumnsUnclear as error:
-        if len(error.columns) < LEAST_COLUMNS:
+        if not can_be_chosen(error):
             raise
         return None, ColumnChoice(error, PROMPT_CHOICES)
 
@@ -457,7 +440,7 @@ def _pending_file(campaign: Campaign, upload: Upload) -> PendingReplyFile:
         report = replies_preview(prompt_set=campaign.prompt_set, content=bytes(upload.content), name=upload.name)
     except TouchstoneError as error:
         choice = None
-        if isinstance(error, ColumnsUnclear) and len(error.columns) >= LEAST_COLUMNS:
+        if isinstance(error, ColumnsUnclear) and can_be_chosen(error):
             choice = ColumnChoice(error, REPLY_CHOICES)
         return PendingReplyFile(upload, name, None, f"{error.message} {error.hint}".strip(), choice)
     return PendingReplyFile(upload, name, report, "")
@@ -467,7 +450,7 @@ def replies_columns_choose(campaign: Campaign, public_id: str, sent: Mapping[str
     """Give a kept reply file our names of the chosen columns. Raises InvalidInput and NotFound."""
     upload = _upload_kept(campaign, "replies", public_id)
     names = {name: sent.get(f"{name}-{upload.public_id}", "") for name in REPLY_CHOICES}
-    content = _chosen(upload, names, REPLY_CHOICES, ({"prompt_id"}, {"reply"}))
+    content = _chosen(upload, names, REPLY_CHOICES, REPLIES_NEED)
     replies_preview(prompt_set=campaign.prompt_set, content=content, name=upload.name)
     upload_replace(upload, content)
 

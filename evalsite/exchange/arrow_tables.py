@@ -17,6 +17,8 @@ from evalsite.exchange.table_records import table_text
 
 _BATCH = 10_000  # Rows of a Parquet file in memory, of short columns only.
 
+_FEW = 1000  # Rows that do not tell whether a column has many values.
+
 Cells = dict[str, Sequence[Any]]
 
 
@@ -75,8 +77,9 @@ def arrow_cells(source: OpenedFile, header: Sequence[str], needed: Sequence[str]
                 column_types=dict.fromkeys(header, pa.string()), include_columns=list(needed), null_values=[]
             ),
         )
+        varied: set[str] = set()
         for batch in reader:
-            yield {name: _cells(column) for name, column in zip(needed, batch.columns, strict=True)}
+            yield {name: _cells(name, column, varied) for name, column in zip(needed, batch.columns, strict=True)}
     except (pa.ArrowException, ValueError, OSError, FormatError) as error:
         raise NotPlain from error
 
@@ -101,24 +104,34 @@ def parquet_cells(file: io.BufferedReader, needed: Sequence[str]) -> Iterator[Ce
     from pyarrow import parquet
 
     try:
+        varied: set[str] = set()
         for batch in parquet.ParquetFile(file).iter_batches(batch_size=_BATCH, columns=list(needed)):
             columns = {name: batch.column(name) for name in needed}
             if any(pa.types.is_nested(column.type) for column in columns.values()):
                 raise NotPlain
-            yield {name: _as_text(column) for name, column in columns.items()}
+            yield {name: _as_text(name, column, varied) for name, column in columns.items()}
     except (pa.ArrowException, OSError, ValueError, KeyError) as error:
         raise NotPlain from error
 
 
-def _as_text(column: Any) -> Sequence[str]:
+def _as_text(name: str, column: Any, varied: set[str]) -> Sequence[str]:
     import pyarrow as pa
 
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-        return _cells(column.fill_null(""))
+        return _cells(name, column.fill_null(""), varied)
     return list(map(table_text, column.to_pylist()))
 
 
-def _cells(column: Any) -> CodedColumn:
-    """Return the texts of a column, each of them once in memory."""
+def _cells(name: str, column: Any, varied: set[str]) -> Sequence[str]:
+    """Return the texts of a column, each of them once in memory.
+
+    varied: columns whose cells differ, such as times. Their texts are not compared.
+    """
+    if name in varied:
+        cells: list[str] = column.to_pylist()
+        return cells
     coded = column.dictionary_encode()
-    return CodedColumn(coded.dictionary.to_pylist(), coded.indices.to_numpy())
+    values = coded.dictionary.to_pylist()
+    if len(column) > _FEW and len(values) > 0.9 * len(column):
+        varied.add(name)
+    return CodedColumn(values, coded.indices.to_numpy())

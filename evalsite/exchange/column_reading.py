@@ -18,7 +18,7 @@ from typing import Any
 from evalsite.core.row_files import undefused
 from evalsite.core.text_names import UNPRINTABLE
 from evalsite.exchange.arrow_tables import Checked, NotPlain, arrow_cells, is_plain, parquet_cells, parquet_header
-from evalsite.exchange.coded_columns import CodedColumn
+from evalsite.exchange.coded_columns import CodedColumn, ColumnBuilder, different, numbered, same_value
 from evalsite.exchange.errors import FormatError
 from evalsite.exchange.file_opening import BUFFER, MAX_RECORD, OpenedFile, Progress, open_source
 from evalsite.exchange.json_records import Nested, cell_text
@@ -34,7 +34,7 @@ from evalsite.exchange.votes import Vote
 CHUNK = 500  # Rows in memory, beside the votes.
 MOST_REMEMBERED = 100_000  # Different texts of a column.
 
-Columns = dict[str, list[Any]]
+Columns = dict[str, Sequence[Any]]
 _Cells = Mapping[str, Sequence[str]]
 
 
@@ -66,13 +66,15 @@ def columns_read(
 def _columns(
     path: Path, options: Options, flags: Flags, most: int, progress: Progress | None, *, with_arrow: bool
 ) -> Columns:
-    votes: Columns = {name: [] for name in Vote._fields}
+    votes = {name: ColumnBuilder() for name in Vote._fields}
+    count = 0
     for chunk in _chunks(path, options, flags, progress, with_arrow=with_arrow):
         for name, column in chunk.items():
-            votes[name] += column
-        if len(votes["row"]) > most:
+            votes[name].add(column)
+        count += len(chunk["row"])
+        if count > most:
             raise _GivesUp
-    return votes
+    return {name: votes.pop(name).column() for name in Vote._fields}
 
 
 def _chunks(
@@ -234,25 +236,25 @@ class _Table:
         return {name: _some(column, kept) for name, column in cells.items()}
 
     def _votes(self, cells: dict[str, Sequence[Any]], layout: Layout, *, flagged: bool = False) -> Columns:
-        rows = list(cells.pop(""))
+        rows = cells.pop("")
         if not flagged:
             self._flags.add_columns(cells, len(rows))
         a, b = self._names(cells, layout.system_a), self._names(cells, layout.system_b)
-        if any(map(eq, a, b)) or not (all(a) and all(b)):
+        if _any_equal(a, b) or "" in different(a) | different(b):
             raise _GivesUp
         outcomes = self._judged(cells, layout)
-        unknown: list[None] = [None] * len(rows)
+        unknown = same_value(None, len(rows))
         orders = cells[layout.a_first[0]] if layout.a_first else ()
         by = self._options.by
         return {
             "row": rows,
             "system_a": a,
             "system_b": b,
-            "outcome": _listed(_each(outcomes, itemgetter(0))),
-            "both_bad": _listed(_each(outcomes, itemgetter(1))),
+            "outcome": _each(outcomes, itemgetter(0)),
+            "both_bad": _each(outcomes, itemgetter(1)),
             "prompt_id": self._prompt_names(cells, layout, unknown),
             "annotator_id": self._optional(cells, layout.annotator, unknown),
-            "a_first": _listed(_each(orders, lambda order: self._order(order, layout))) if layout.a_first else unknown,
+            "a_first": _each(orders, lambda order: self._order(order, layout)) if layout.a_first else unknown,
             "category": self._optional(cells, layout.category, unknown),
             "timestamp": self._optional(cells, layout.timestamp, unknown),
             "vote_id": self._optional(cells, layout.vote_id, unknown),
@@ -272,10 +274,10 @@ class _Table:
             known[key] = outcome
         return [known[key] for key in keys]
 
-    def _prompt_names(self, cells: _Cells, layout: Layout, unknown: list[None]) -> list[str | None]:
+    def _prompt_names(self, cells: _Cells, layout: Layout, unknown: Sequence[None]) -> Sequence[str | None]:
         names = (*layout.prompt, *(() if self._options.merge_turns else layout.turn), *layout.prompt_text)
         if not layout.prompt and not layout.prompt_text:
-            return list(unknown)
+            return unknown
         if names == layout.prompt:
             return self._optional(cells, names, unknown)
         merge = self._options.merge_turns
@@ -296,17 +298,17 @@ class _Table:
             self._orders[cell] = order_cell({layout.a_first[0]: cell}, layout)
         return self._orders[cell]
 
-    def _names(self, cells: _Cells, column: str) -> list[str]:
-        return _listed(self._texts.setdefault(column, _Texts()).plain(cells[column]))
+    def _names(self, cells: _Cells, column: str) -> Sequence[str]:
+        return self._texts.setdefault(column, _Texts()).plain(cells[column])
 
-    def _optional(self, cells: _Cells, columns: Sequence[str], unknown: list[None]) -> list[str | None]:
+    def _optional(self, cells: _Cells, columns: Sequence[str], unknown: Sequence[None]) -> Sequence[str | None]:
         """Return the first cell with text of each row."""
-        found: list[str | None] = list(unknown)
+        found: Sequence[str | None] = unknown
         for number, column in enumerate(columns):
             texts = self._texts.setdefault(column, _Texts()).plain(cells[column])
             if number == 0:
                 values = texts.values if isinstance(texts, CodedColumn) else texts
-                found = _listed(_each(texts, _text_or_none) if "" in values else texts)
+                found = _each(texts, _text_or_none) if "" in values else texts
             else:
                 found = [one or other or None for one, other in zip(found, texts, strict=True)]
         return found
@@ -321,9 +323,10 @@ class _Texts:
 
     def plain(self, cells: Sequence[str]) -> Sequence[str]:
         """Return the cells without surrounding blanks. Gives up unless all are short plain text."""
-        values = cells.values if isinstance(cells, CodedColumn) else cells
-        texts = self._plain(values)
-        return CodedColumn(texts, cells.codes) if isinstance(cells, CodedColumn) else texts
+        if isinstance(cells, CodedColumn):  # Its texts are few, and each is one object already.
+            _check_texts(cells.values)
+            return CodedColumn(list(map(str.strip, cells.values)), cells.codes)
+        return self._plain(cells)
 
     def _plain(self, values: Sequence[str]) -> list[str]:
         known = self._known
@@ -363,8 +366,12 @@ def _each(cells: Sequence[Any], change: Callable[[Any], Any]) -> Sequence[Any]:
     return list(map(change, cells))
 
 
-def _listed(cells: Sequence[Any]) -> list[Any]:
-    return cells.listed(cells.values) if isinstance(cells, CodedColumn) else list(cells)
+def _any_equal(a: Sequence[str], b: Sequence[str]) -> bool:
+    """Return whether a row has the same text in both columns."""
+    if not (isinstance(a, CodedColumn) and isinstance(b, CodedColumn)):
+        return any(map(eq, a, b))
+    numbers: dict[str, int] = {}
+    return bool((numbered(a, numbers) == numbered(b, numbers)).any())
 
 
 def _some(cells: Sequence[Any], kept: Sequence[int]) -> Sequence[Any]:

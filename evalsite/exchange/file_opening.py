@@ -20,6 +20,7 @@ from evalsite.exchange.encodings import Transcoded
 from evalsite.exchange.errors import FormatError
 
 BUFFER = 1 << 16
+_UNREADABLE = "Check that the file is there, whole, and yours to read."
 MAX_RECORD = 1_000_000  # Bytes of one line, and of one object of a JSON array.
 MAX_BYTES = 4 << 30  # Decompressed bytes of a whole file, as a limit for decompression bombs.
 GZIP_MAGIC = b"\x1f\x8b"
@@ -66,7 +67,9 @@ class _Metered(io.RawIOBase):
         except zipfile.BadZipFile as error:
             raise bad_zip(error) from error
         except OSError as error:
-            raise FormatError(f"cannot be read ({error.strerror or error})", code="unreadable") from error
+            raise FormatError(
+                f"cannot be read ({error.strerror or error})", code="unreadable", hint=_UNREADABLE
+            ) from error
         buffer[: len(chunk)] = chunk
         self.total += len(chunk)
         self._told()
@@ -144,14 +147,16 @@ def open_source(path: Path, *, progress: Progress | None = None, encoding: str |
     try:
         file = path.open("rb")
     except OSError as error:
-        raise FormatError(f"cannot be read ({error.strerror})", code="unreadable") from error
+        raise FormatError(f"cannot be read ({error.strerror})", code="unreadable", hint=_UNREADABLE) from error
     except ValueError as error:  # A NUL character in the name.
-        raise FormatError(f"cannot be read ({error})", code="unreadable") from error
+        raise FormatError(f"cannot be read ({error})", code="unreadable", hint=_UNREADABLE) from error
     with file:
         try:
             source = OpenedFile(file, progress, encoding)
         except OSError as error:  # Error in the first bytes; later ones are read through _Metered.
-            raise FormatError(f"cannot be read ({error.strerror or error})", code="unreadable") from error
+            raise FormatError(
+                f"cannot be read ({error.strerror or error})", code="unreadable", hint=_UNREADABLE
+            ) from error
         if not source.workbook:
             _refuse_foreign(source.head(), archived=source.archived, encoding=encoding)
         yield source

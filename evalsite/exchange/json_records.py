@@ -133,7 +133,7 @@ def _flat_object(events: _Events) -> Pairs:
 def _built(events: _Events, start: str, depth: int) -> object:
     """Return the rest of a list or an object that has just begun."""
     if depth > MAX_DEPTH:
-        raise FormatError(f"is nested deeper than {MAX_DEPTH}", code="bad_json")
+        raise FormatError(f"is nested deeper than {MAX_DEPTH}", code="bad_json", hint="Leave out what is not needed.")
     items: list[object] = []
     pairs: dict[str, object] = {}
     key = ""
@@ -153,7 +153,7 @@ def _built(events: _Events, start: str, depth: int) -> object:
 
 def _unpaired(raw: object, depth: int) -> object:
     if depth > MAX_DEPTH:
-        raise FormatError(f"is nested deeper than {MAX_DEPTH}", code="bad_json")
+        raise FormatError(f"is nested deeper than {MAX_DEPTH}", code="bad_json", hint="Leave out what is not needed.")
     if isinstance(raw, _Pairs):
         return {key: _unpaired(item, depth + 1) for key, item in raw}
     return [_unpaired(item, depth + 1) for item in raw] if isinstance(raw, list) else raw

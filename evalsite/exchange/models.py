@@ -24,7 +24,7 @@ class VoteSource(models.Model):
 class ImportedVote(models.Model):
     """The origin of a judgment: the source's row (or its own vote ID), and a digest to detect changes."""
 
-    source = models.ForeignKey(VoteSource, on_delete=models.PROTECT, related_name="imported")
+    source = models.ForeignKey(VoteSource, on_delete=models.PROTECT, related_name="imported", db_index=False)
     vote_id = models.CharField(max_length=210)
     digest = models.CharField(max_length=32)
     category = models.CharField(max_length=100, blank=True, default="", help_text="as the file has it")

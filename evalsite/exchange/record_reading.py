@@ -154,12 +154,20 @@ class Records:
 
     def _refuse_many_columns(self) -> None:
         if len(self.columns) > MAX_COLUMNS:
-            raise FormatError(f"has more than {MAX_COLUMNS:,} columns", code="too_big")
+            raise FormatError(
+                f"has more than {MAX_COLUMNS:,} columns",
+                code="too_big",
+                hint="Leave out the columns that are not needed.",
+            )
 
 
 def _bad_csv(error: csv.Error) -> FormatError:
     if "unexpected end of data" in str(error):
-        return FormatError("opens a quotation mark that is never closed", code="bad_csv")
+        return FormatError(
+            "opens a quotation mark that is never closed",
+            code="bad_csv",
+            hint="Close it, or double a mark that is part of the text.",
+        )
     if "new-line character" in str(error):
         hint = "Save the file with line feeds. Put texts with carriage returns in quotation marks."
         return FormatError("holds a carriage return without a line feed", code="bad_csv", hint=hint)

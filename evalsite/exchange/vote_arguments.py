@@ -36,6 +36,22 @@ def format_arguments(parser: ArgumentParser) -> None:
     )
 
 
+def condition(text: str) -> tuple[str, str]:
+    """Return the column and the value of `--where`."""
+    column, sign, value = text.partition("=")
+    if not sign or not column.strip():
+        raise ArgumentTypeError(f"{text!r} is not COLUMN=VALUE")
+    return column.strip(), value.strip()
+
+
+def merge_turns_argument(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--merge-turns",
+        action="store_true",
+        help="take all turns of a prompt as one item (by default a column turn keeps them apart)",
+    )
+
+
 def label_argument(text: str) -> tuple[str, Outcome]:
     """Return the label and its outcome."""
     label, _, meaning = text.rpartition("=")

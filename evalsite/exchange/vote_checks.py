@@ -10,7 +10,7 @@ from unicodedata import category, normalize
 
 import numpy as np
 
-from evalsite.exchange.coded_columns import CodedColumn
+from evalsite.exchange.coded_columns import counts_of, different, numbered
 from evalsite.exchange.errors import FormatError, VoteFileError, escaped, listed, quoted
 from evalsite.exchange.record_reading import Nested
 from evalsite.exchange.votes import Vote
@@ -52,9 +52,7 @@ class Flags:
         """Add rows, given in columns."""
         self._rows += rows
         for column in filter(self.watches, columns):
-            cells = columns[column]
-            counted = cells.counted() if isinstance(cells, CodedColumn) else Counter(cells).items()
-            for value, count in counted:
+            for value, count in counts_of(columns[column]):
                 self._look(column, value, count)
 
     def leave_out(self, why: str) -> None:
@@ -109,7 +107,11 @@ class Repeats:
         self.names |= {vote.system_a, vote.system_b}
         if vote.vote_id is not None and self._ids.setdefault(vote.vote_id, vote.row) != vote.row:
             first = self._ids[vote.vote_id]
-            problem = FormatError(f"the id {quoted(vote.vote_id)} stands in row {first:,} too", code="repeated_vote")
+            problem = FormatError(
+                f"the id {quoted(vote.vote_id)} stands in row {first:,} too",
+                code="repeated_vote",
+                hint="Remove one of the rows, or give each an id of its own.",
+            )
             raise VoteFileError(problem, path=path, row=vote.row)
         if vote.prompt_id is None:
             self._without_prompt += 1
@@ -124,12 +126,11 @@ class Repeats:
 
     def add_columns(self, votes: Mapping[str, Sequence[Any]]) -> bool:
         """Add all votes, given in columns. Return False, with nothing added, if an ID stands twice."""
-        ids = [one for one in votes["vote_id"] if one is not None]
-        if len(set(ids)) < len(ids):
+        if np.bincount(numbered(votes["vote_id"], {None: 0}))[1:].max(initial=0) > 1:
             return False
-        self.names |= {*votes["system_a"], *votes["system_b"]}
+        self.names |= different(votes["system_a"]) | different(votes["system_b"])
         self._without_prompt += votes["prompt_id"].count(None)
-        self._like_a_row = next((one for one in set(votes["prompt_id"]) if one and one.startswith("row ")), "")
+        self._like_a_row = next((one for one in different(votes["prompt_id"]) if one and one.startswith("row ")), "")
         self._repeated += _repeats(votes)
         return True
 
@@ -156,19 +157,16 @@ class Repeats:
 
 def _repeats(votes: Mapping[str, Sequence[Any]]) -> int:
     """Count votes whose annotator, chatbots, prompt and comparison are those of an earlier one."""
-    codes = {name: _codes(votes[name]) for name in ("annotator_id", "prompt_id", "by")}
-    names = {name: number for number, name in enumerate({*votes["system_a"], *votes["system_b"]})}
-    pairs = np.sort(np.array([[names[name] for name in votes[side]] for side in ("system_a", "system_b")]), axis=0)
-    known = np.array([one is not None for one in votes["annotator_id"]])
-    known &= np.array([one is not None for one in votes["prompt_id"]])
-    keys = np.vstack([*codes.values(), pairs])[:, known]
+    codes = [numbered(votes["by"], {})]
+    names: dict[str, int] = {}
+    pairs = np.sort(np.stack([numbered(votes[side], names) for side in ("system_a", "system_b")]), axis=0)
+    known = np.ones(len(pairs[0]), bool)
+    for name in ("annotator_id", "prompt_id"):
+        codes.append(numbered(votes[name], {None: 0}))
+        known &= codes[-1] != 0
+    keys = np.vstack([*codes, pairs])[:, known]
     ordered = np.sort(_joined(keys))
     return int(np.count_nonzero(ordered[1:] == ordered[:-1]))
-
-
-def _codes(values: Sequence[Any]) -> np.ndarray[Any, np.dtype[np.int64]]:
-    numbers = {value: number for number, value in enumerate(dict.fromkeys(values))}
-    return np.fromiter(map(numbers.__getitem__, values), np.int64, len(values))
 
 
 def _joined(keys: np.ndarray[Any, np.dtype[np.int64]]) -> np.ndarray[Any, np.dtype[np.int64]]:

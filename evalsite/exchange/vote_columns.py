@@ -136,9 +136,19 @@ def text_cell(values: Mapping[str, str], column: str) -> str:
         raise FormatError("holds a list or an object", code="bad_value", column=column, hint="Use text or a number.")
     value = value.strip()
     if len(value) > MAX_TEXT:
-        raise FormatError(f"is longer than {MAX_TEXT} characters ({quoted(value)})", code="bad_value", column=column)
+        raise FormatError(
+            f"is longer than {MAX_TEXT} characters ({quoted(value)})",
+            code="bad_value",
+            column=column,
+            hint="Shorten it in the file.",
+        )
     if UNPRINTABLE.search(value):
-        raise FormatError(f"holds a character that cannot be shown ({quoted(value)})", code="bad_value", column=column)
+        raise FormatError(
+            f"holds a character that cannot be shown ({quoted(value)})",
+            code="bad_value",
+            column=column,
+            hint="Remove it in the file.",
+        )
     return value
 
 
@@ -224,7 +234,12 @@ def systems_cells(values: Mapping[str, str], layout: Layout) -> tuple[str, str]:
     a, b = text_cell(values, layout.system_a), text_cell(values, layout.system_b)
     for name, column in ((a, layout.system_a), (b, layout.system_b)):
         if not name:
-            raise FormatError("the name of the chatbot is missing", code="blank_value", column=column)
+            raise FormatError(
+                "the name of the chatbot is missing",
+                code="blank_value",
+                column=column,
+                hint="Fill it in, or remove the row.",
+            )
     if a == b:
         raise FormatError(
             f"{quoted(a)} is compared with itself",

@@ -93,14 +93,18 @@ def read_votes(
         flags = Flags(chosen)
         columns = _rows_read(path, options, flags, repeats, progress)
     repeats.refuse_ambiguous_prompts(path)
-    named = {name: tuple(columns.pop(name)) for name in Vote._fields}  # Not two copies of all columns at a time.
+    named = {name: _fixed(columns.pop(name)) for name in Vote._fields}  # Not two copies of all columns at a time.
     warnings = (*repeats.warnings(), *flags.warnings(), *look_alikes(repeats.names))
     return Votes(path=path, by_column=by, warnings=warnings, looks_like=flags.looks_like, **named)
 
 
+def _fixed(column: Sequence[Any]) -> Sequence[Any]:
+    return tuple(column) if isinstance(column, list) else column
+
+
 def _rows_read(
     path: Path, options: Options, flags: Flags, repeats: Repeats, progress: Progress | None
-) -> dict[str, list[Any]]:
+) -> dict[str, Sequence[Any]]:
     """Return the columns of all votes, read row by row."""
     columns: Sequence[list[Any]] = [[] for _ in Vote._fields]
     with closing(votes_one_by_one(path, options, flags, progress)) as votes:

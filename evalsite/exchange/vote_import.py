@@ -4,57 +4,28 @@ Values that the file lacks are stored as unknown: annotator, display order, text
 written in one transaction, so an error in the last row leaves no data behind.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-from django.db import connection
-from django.utils import timezone
-from django.utils.dateparse import parse_datetime
 from django.utils.text import slugify
 
 from evalsite.accounts.models import Organisation, User
 from evalsite.accounts.services import organisation_create
 from evalsite.boards.models import Board
 from evalsite.boards.services import board_default
-from evalsite.campaigns.models import Aspect, Campaign, Entrant
-from evalsite.campaigns.selectors import as_uuid, aspect_primary
-from evalsite.campaigns.services import Design, campaign_create, entrant_add, refit_request
-from evalsite.chatbots.models import Chatbot, Reply
-from evalsite.chatbots.services import chatbot_create, version_create
+from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.selectors import as_uuid
 from evalsite.core.audit import audit_record
-from evalsite.core.bulk_insert import rows_insert
 from evalsite.core.db import patient_statements, write_transaction
 from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.exchange.makers import Maker, makers_found, makers_record
-from evalsite.exchange.models import ImportedVote, VoteSource
+from evalsite.exchange.models import VoteSource
 from evalsite.exchange.vote_file import ColumnMapping
 from evalsite.exchange.vote_reading import Options
-from evalsite.exchange.vote_survey import VoteSurvey, pair_of, parts_of, votes_survey
-from evalsite.judgments.item_keys import item_of
-from evalsite.judgments.models import (
-    Annotator,
-    AnnotatorIdentity,
-    Answer,
-    Assignment,
-    Batch,
-    Candidate,
-    Judgment,
-    Place,
-)
-from evalsite.prompts.models import Prompt
-from evalsite.prompts.services import prompt_set_create
-from evalsite.refits.services import campaign_close
-from scheduler.reasons import Reason
-
-IMPORTED = "imported"
-_READING = 4  # A fifth of the progress is the reading.
-
-Progress = Callable[[int, int], None]
+from evalsite.exchange.vote_storage import READING, Progress, VoteStorage
+from evalsite.exchange.vote_survey import VoteSurvey, votes_survey
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +95,7 @@ def votes_import(
 
 
 def _first_part(progress: Progress) -> Progress:
-    return lambda done, total: progress(done, (_READING + 1) * total)
+    return lambda done, total: progress(done, (READING + 1) * total)
 
 
 def _stored(
@@ -156,7 +127,7 @@ def _stored(
         )
     found = _owner(organisation)
     owner = found or organisation_create(name=organisation)
-    started = _Import(source, owner, name, slug, visibility or Campaign.Visibility.LINK)
+    started = VoteStorage(source, owner, name, slug, visibility or Campaign.Visibility.LINK)
     board = started.run(survey, progress)
     makers_record(makers, keeper=owner)
     if by is not None:
@@ -207,185 +178,3 @@ def _refuse_visibility(campaign: Campaign, wanted: Campaign.Visibility | None) -
             hint='Leave --visibility out; "Visibility" in its console changes who sees it.',
             field="visibility",
         )
-
-
-class _Import:
-    """One import: the rows that votes refer to, created on demand, then the votes in chunks."""
-
-    def __init__(
-        self, source: str, organisation: Organisation, name: str, slug: str, visibility: Campaign.Visibility
-    ) -> None:
-        self.source, self.organisation = source, organisation
-        design = Design(visibility=visibility, target_se=None, screening=Campaign.Screening.OFF)
-        prompt_set = prompt_set_create(organisation=organisation, name=slug, prompts=[], origin=Prompt.Origin.IMPORT)
-        self.campaign = campaign_create(
-            organisation=organisation,
-            name=name,
-            slug=slug,
-            prompt_set=prompt_set,
-            design=design,
-            description=f"Votes imported from {source}.",
-        )
-
-    def run(self, survey: VoteSurvey, progress: Progress | None) -> Board:
-        if connection.vendor == "postgresql":
-            with connection.cursor() as cursor:  # A million checks that wait for the commit would fill its memory.
-                cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
-        self.aspect: Aspect = aspect_primary(self.campaign)
-        self.prompts = np.array(self._prompts(survey), np.int64)
-        self.entrants = [self._entrant(name) for name in survey.chatbots]
-        self.pairs = survey.replies()
-        self.replies = np.array(self._replies(), np.int64)
-        self.annotators = [*self._annotators(survey.annotators), None]  # The last one is unknown.
-        self.origin = VoteSource.objects.create(
-            campaign=self.campaign, name=self.source, sha256=survey.sha256, votes=survey.votes
-        )
-        now = timezone.now()
-        self.batch = Batch.objects.create(
-            campaign=self.campaign, number=1, state=Batch.State.CLOSED, size=survey.votes, closed_at=now
-        )
-        done = survey.votes // _READING
-        for chunk in survey.chunks():
-            self._store(chunk)
-            done += len(chunk["id"])
-            if progress is not None:
-                progress(done, survey.votes + survey.votes // _READING)
-        board = board_default(campaign=self.campaign)
-        campaign_close(campaign=self.campaign, reason=Reason("votes_imported"), notify=False)
-        refit_request(self.campaign)
-        return board
-
-    def _prompts(self, survey: VoteSurvey) -> list[int]:
-        return rows_insert(
-            Prompt,
-            len(survey.prompts),
-            same={"prompt_set_id": self.campaign.prompt_set_id, "origin": Prompt.Origin.IMPORT.value},
-            key=list(survey.prompts),
-            category=survey.categories,
-        )
-
-    def _entrant(self, name: str) -> Entrant:
-        chatbot = Chatbot.objects.filter(organisation=self.organisation, name=name).first() or chatbot_create(
-            organisation=self.organisation, name=name, imported=True
-        )
-        version = chatbot.versions.filter(label=IMPORTED).first() or version_create(chatbot=chatbot, label=IMPORTED)
-        return entrant_add(campaign=self.campaign, version=version, imported=True)
-
-    def _replies(self) -> list[int]:
-        """Store a reply with unknown text for each pair of chatbot and prompt."""
-        chatbots, prompts = parts_of(self.pairs)
-        versions = np.array([entrant.version_id for entrant in self.entrants], np.int64)
-        return rows_insert(
-            Reply,
-            len(self.pairs),
-            same={"origin": Reply.Origin.IMPORT.value},
-            version_id=versions[chatbots].tolist(),
-            prompt_id=self.prompts[prompts].tolist(),
-        )
-
-    def _annotators(self, names: Iterable[str]) -> list[int]:
-        """Store the file's annotators as pseudonyms. The names are stored separately, where they can be erased."""
-        names = list(names)
-        rows = rows_insert(Annotator, len(names), same={"kind": Annotator.Kind.UNKNOWN.value})
-        source = f"{self.campaign.slug}/{self.source}"[:200]
-        rows_insert(AnnotatorIdentity, len(names), same={"source": source}, annotator_id=rows, external_id=names)
-        return rows
-
-    def _store(self, votes: Mapping[str, list[Any]]) -> None:
-        count = len(votes["id"])
-        prompts = self.prompts[votes["prompt"]].tolist()
-        entrants = [[self.entrants[number].pk for number in votes[side]] for side in ("a", "b")]
-        items = [item_of(prompt, pair) for prompt, pair in zip(prompts, zip(*entrants, strict=True), strict=True)]
-        annotators = [self.annotators[number] for number in votes["annotator"]]
-        places = rows_insert(Place, count, same={"campaign_id": self.campaign.pk}, prompt_id=prompts, item=items)
-        assignments = rows_insert(
-            Assignment,
-            count,
-            same={
-                "campaign_id": self.campaign.pk,
-                "state": Assignment.State.ANSWERED.value,
-                "source": Assignment.Source.IMPORT.value,
-            },
-            place_id=places,
-            item=items,
-            order_known=[first is not None for first in votes["a_first"]],
-            annotator_id=annotators,
-        )
-        candidates = self._candidates(votes, assignments, entrants)
-        judgments = rows_insert(
-            Judgment,
-            count,
-            same={"batch_id": self.batch.pk},
-            assignment_id=assignments,
-            annotator_id=annotators,
-            answered_at=[moment(text) for text in votes["timestamp"]],
-        )
-        self._answers(votes, judgments, candidates)
-        rows_insert(
-            ImportedVote,
-            count,
-            same={"source_id": self.origin.pk},
-            vote_id=votes["id"],
-            digest=votes["digest"],
-            judgment_id=judgments,
-            category=[one or "" for one in votes["category"]],
-            timestamp=[(one or "")[:40] for one in votes["timestamp"]],
-        )
-
-    def _candidates(
-        self, votes: Mapping[str, list[Any]], assignments: list[int], entrants: list[list[int]]
-    ) -> list[list[int]]:
-        """Store the candidates A and B, and return their keys. Their positions are the display order, if known."""
-        second = [1 if first == 0 else 0 for first in votes["a_first"]]
-        keys = []
-        for side, positions in ((0, second), (1, [1 - one for one in second])):
-            pairs = pair_of(np.array(votes["ab"[side]], np.int64), np.array(votes["prompt"], np.int64))
-            keys.append(
-                rows_insert(
-                    Candidate,
-                    len(assignments),
-                    assignment_id=assignments,
-                    position=positions,
-                    entrant_id=entrants[side],
-                    reply_id=self.replies[np.searchsorted(self.pairs, pairs)].tolist(),
-                )
-            )
-        return keys
-
-    def _answers(self, votes: Mapping[str, list[Any]], judgments: list[int], candidates: list[list[int]]) -> None:
-        outcomes = list(zip(votes["outcome"], votes["both_bad"], *candidates, strict=True))
-        ties = {True: Answer.Value.BOTH_BAD.value, False: Answer.Value.TIE.value}
-        rows_insert(
-            Answer,
-            len(judgments),
-            same={"aspect_id": self.aspect.pk},
-            judgment_id=judgments,
-            candidate_id=[None if not outcome else a if outcome < 0 else b for outcome, _, a, b in outcomes],
-            value=[Answer.Value.CHOSEN.value if outcome else ties[bad] for outcome, bad, _, _ in outcomes],
-        )
-
-
-def moment(text: str | None) -> datetime | None:
-    """Parse a time in ISO 8601 or in seconds since 1970.
-
-    Returns None for other formats, whose text is kept.
-    """
-    if not text:
-        return None
-    try:
-        parsed = datetime.fromtimestamp(float(text), UTC) if _is_number(text) else parse_datetime(text)
-        if parsed is None:
-            return None
-        moment = parsed.astimezone(UTC) if parsed.tzinfo else parsed.replace(tzinfo=UTC)
-    except (ValueError, OverflowError, OSError):
-        return None
-    # At the edges of the calendar, a database's time zone would move the time out of Python's range.
-    return moment if 1 < moment.year < 9999 else None
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

@@ -200,7 +200,9 @@ class VoteReader:
     def _refuse_repeated(self, layout: Layout) -> None:
         used = layout.known.union({CRITERION}, self._wanted, filter(None, [self._by]))
         for column in sorted(self._records.repeated & used):
-            raise FormatError("this column stands twice", code="repeated_column", column=column)
+            raise FormatError(
+                "this column stands twice", code="repeated_column", column=column, hint="Rename or remove one of them."
+            )
 
 
 def _vote(record: Record, layout: Layout, by: str | None, merge_turns: bool) -> Vote | None:

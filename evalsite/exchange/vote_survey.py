@@ -27,7 +27,7 @@ from evalsite.exchange.vote_file import votes_one_by_one
 from evalsite.exchange.vote_reading import Options
 from evalsite.exchange.votes import Vote
 
-CHUNK = 10_000
+CHUNK = 30_000  # Votes of a line in the temporary file, and of a statement of the import.
 MAX_VOTES = 20_000_000
 LONGEST = {
     "system_a": 200,

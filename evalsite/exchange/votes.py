@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
+
+from evalsite.exchange.coded_columns import different
 
 
 class Vote(NamedTuple):
@@ -36,18 +38,18 @@ class Votes:
 
     path: Path
     by_column: str | None
-    row: tuple[int, ...]
-    system_a: tuple[str, ...]
-    system_b: tuple[str, ...]
-    outcome: tuple[int, ...]
-    both_bad: tuple[bool, ...]
-    prompt_id: tuple[str | None, ...]
-    annotator_id: tuple[str | None, ...]
-    a_first: tuple[int | None, ...]
-    category: tuple[str | None, ...]
-    timestamp: tuple[str | None, ...]
-    vote_id: tuple[str | None, ...]
-    by: tuple[str | None, ...]
+    row: Sequence[int]
+    system_a: Sequence[str]
+    system_b: Sequence[str]
+    outcome: Sequence[int]
+    both_bad: Sequence[bool]
+    prompt_id: Sequence[str | None]
+    annotator_id: Sequence[str | None]
+    a_first: Sequence[int | None]
+    category: Sequence[str | None]
+    timestamp: Sequence[str | None]
+    vote_id: Sequence[str | None]
+    by: Sequence[str | None]
     warnings: tuple[str, ...]
     looks_like: str = ""  # The format, for people.
 
@@ -59,8 +61,10 @@ class Votes:
         return map(Vote._make, zip(*(getattr(self, name) for name in Vote._fields), strict=True))
 
     @property
-    def prompt_key(self) -> tuple[str, ...]:
+    def prompt_key(self) -> Sequence[str]:
         """Return a name for each vote's prompt. A row without one has its own prompt."""
+        if None not in different(self.prompt_id):
+            return cast("Sequence[str]", self.prompt_id)
         return tuple(
             prompt if prompt is not None else f"row {row}" for prompt, row in zip(self.prompt_id, self.row, strict=True)
         )

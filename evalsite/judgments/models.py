@@ -182,7 +182,7 @@ class Place(models.Model):
     `item` is the item's key, independent of the order: "<prompt>:<entrant>-<entrant>", ids ascending.
     """
 
-    campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="places")
+    campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="places", db_index=False)
     prompt = models.ForeignKey(Prompt, on_delete=models.PROTECT, related_name="places")
     item = models.CharField(max_length=200)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
@@ -224,7 +224,7 @@ class Assignment(PublicModel):
         IMPORT = "import"
         LIVE = "live"
 
-    campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="assignments")
+    campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="assignments", db_index=False)
     place = models.ForeignKey(Place, on_delete=models.PROTECT, related_name="assignments")
     item = models.CharField(max_length=200, help_text="its place's; here so that the database keeps it single")
     state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
@@ -238,11 +238,17 @@ class Assignment(PublicModel):
         null=True, blank=True, help_text="of this draw, given the earlier draws of the same plan"
     )
     gold = models.ForeignKey(
-        GoldItem, null=True, blank=True, on_delete=models.PROTECT, related_name="assignments", help_text="what it shows"
+        GoldItem,
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="assignments",
+        db_index=False,
+        help_text="what it shows",
     )
     order_known = models.BooleanField(default=True, help_text="whether the candidates' positions are the shown order")
     annotator = models.ForeignKey(
-        Annotator, null=True, blank=True, on_delete=models.PROTECT, related_name="assignments"
+        Annotator, null=True, blank=True, on_delete=models.PROTECT, related_name="assignments", db_index=False
     )
     block = models.UUIDField(null=True, blank=True)
     block_position = models.PositiveIntegerField(default=0)
@@ -263,6 +269,7 @@ class Assignment(PublicModel):
             models.Index(fields=["campaign", "state", "priority", "id"], name="assignment_queue"),
             models.Index(fields=["lease_until"], condition=Q(state="issued"), name="assignment_leases"),
             models.Index(fields=["annotator", "state"], name="assignment_of_annotator"),
+            models.Index(fields=["gold"], condition=Q(gold__isnull=False), name="assignment_of_gold"),
             # This index alone answers the sums of a person's work and pay, in its order: 200,000 rows in 40 ms.
             models.Index(
                 fields=[
@@ -318,7 +325,7 @@ class Candidate(models.Model):
     A candidate of gold stores its side of the gold item. It has an entrant only if the item compares entrants.
     """
 
-    assignment = models.ForeignKey(Assignment, on_delete=models.PROTECT, related_name="candidates")
+    assignment = models.ForeignKey(Assignment, on_delete=models.PROTECT, related_name="candidates", db_index=False)
     position = models.PositiveIntegerField()
     entrant = models.ForeignKey(Entrant, null=True, blank=True, on_delete=models.PROTECT, related_name="candidacies")
     reply = models.ForeignKey(Reply, null=True, blank=True, on_delete=models.PROTECT, related_name="candidacies")
@@ -394,7 +401,7 @@ class Judgment(PublicModel):
 
     assignment = models.ForeignKey(Assignment, on_delete=models.PROTECT, related_name="judgments")
     annotator = models.ForeignKey(Annotator, null=True, blank=True, on_delete=models.PROTECT, related_name="judgments")
-    batch = models.ForeignKey(Batch, on_delete=models.PROTECT, related_name="judgments")
+    batch = models.ForeignKey(Batch, on_delete=models.PROTECT, related_name="judgments", db_index=False)
     supersedes = models.OneToOneField(
         "self", null=True, blank=True, on_delete=models.PROTECT, related_name="superseded_by"
     )
@@ -450,7 +457,7 @@ class Answer(models.Model):
         BOTH_BAD = "both_bad"
         NONE = "none"
 
-    judgment = models.ForeignKey(Judgment, on_delete=models.PROTECT, related_name="answers")
+    judgment = models.ForeignKey(Judgment, on_delete=models.PROTECT, related_name="answers", db_index=False)
     aspect = models.ForeignKey(Aspect, on_delete=models.PROTECT, related_name="answers")
     candidate = models.ForeignKey(Candidate, null=True, blank=True, on_delete=models.PROTECT, related_name="answers")
     value = models.CharField(max_length=60)

@@ -12,10 +12,11 @@ from django.utils.translation import gettext_lazy as _
 from evalsite.accounts.models import Organisation, User
 from evalsite.campaigns.storage_quota import file_read
 from evalsite.core.encodings import ENCODINGS
-from evalsite.core.errors import InvalidInput
+from evalsite.core.errors import InvalidInput, TouchstoneError
 from evalsite.core.throttle import admit_costly
 from evalsite.endpoints.options import EndpointSettings
 from evalsite.exchange.sent_files import unpacked
+from evalsite.pages.reply_files import reply_file_named
 from evalsite.submissions.cards import LONGEST, LONGEST_README, ChatbotCard, card_completed
 from evalsite.submissions.models import SubmissionSettings
 from evalsite.submissions.services import NewSubmission, SentEndpoint, SentReplies
@@ -105,6 +106,7 @@ class SubmitForm(forms.Form):
         ]
         for name in dropped:
             del self.fields[name]
+        self.kept = self.data.get("kept", "") if self.takes_files else ""
         choices = [(one.slug, one.name) for one in organisations]
         self.fields["organisation"].choices = choices  # type: ignore[attr-defined]
         if len(choices) == 1:
@@ -122,8 +124,12 @@ class SubmitForm(forms.Form):
         found = [(legend, [self[name] for name in names if name in self.fields]) for legend, names in groups]
         return [(legend, fields) for legend, fields in found if fields]
 
+    def refuse(self, error: TouchstoneError) -> None:
+        """Show an error at its field, or else above the form."""
+        self.add_error(error.field if error.field in self.fields else None, f"{error.message} {error.hint}".strip())
+
     def sent(self, user: User) -> NewSubmission:
-        """Return the submission of a valid form. Raises InvalidInput, TooLarge, TooMany."""
+        """Return the submission of a valid form. Raises InvalidInput, NotFound, TooLarge, TooMany."""
         given = self.cleaned_data
         card = ChatbotCard(**{name: given[name].strip() for name in LONGEST})
         if given["readme"]:
@@ -135,6 +141,8 @@ class SubmitForm(forms.Form):
         self, file: UploadedFile[bytes] | None, given: dict[str, Any], user: User
     ) -> SentReplies | SentEndpoint:
         url = given.get("url", "")
+        if self.kept and not file and not url:
+            return reply_file_named(key=self.kept, given=self.data, by=user)
         if bool(file) == bool(url):
             raise InvalidInput(
                 gettext("A submission has either a file or an endpoint."),

@@ -14,10 +14,13 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from evalsite.accounts.models import User
 from evalsite.campaigns.models import Campaign
+from evalsite.core.column_choice import ColumnsUnclear
 from evalsite.core.errors import NotAllowed, NotFound, TouchstoneError
 from evalsite.core.row_files import MOST_BYTES, MOST_ROWS
+from evalsite.pages.reply_files import reply_file_drop, reply_file_keep, reply_file_kept
 from evalsite.pages.submission_forms import SubmitForm
 from evalsite.pages.submissions import submission_context, submissions_listed
+from evalsite.presentation.column_choice import can_be_chosen
 from evalsite.submissions.access import campaign_to_submit_to, prompts_check, submitter_for
 from evalsite.submissions.checks import report_kept
 from evalsite.submissions.models import Submission, SubmissionSettings
@@ -30,7 +33,7 @@ from evalsite.submissions.selectors import (
     submissions_of,
     with_events,
 )
-from evalsite.submissions.services import submission_check, submission_create, submission_withdraw
+from evalsite.submissions.services import SentReplies, submission_check, submission_create, submission_withdraw
 
 LISTED = 200
 BOARDS_LISTED = 30
@@ -45,16 +48,14 @@ def submit(request: HttpRequest, key: str) -> HttpResponse:
     campaign, settings = campaign_to_submit_to(key=key, user=user)
     own = organisations_to_submit_for(user, settings)
     posted = request.method == "POST"
-    initial = {name: request.GET.get(name, "")[:200] for name in ("name",)}
-    form = SubmitForm(settings, own, request.POST if posted else None, request.FILES if posted else None,
-                      initial=initial)  # fmt: skip
+    sent = (request.POST, request.FILES) if posted else (None, None)
+    form = SubmitForm(settings, own, *sent, initial={"name": request.GET.get("name", "")[:200]})
     report, status, checked = None, 200, False
     if posted and form.is_valid():
         try:
             found = _taken(request, campaign, settings, form, user)
         except TouchstoneError as refused:
-            form.add_error(refused.field if refused.field in form.fields else None,
-                           f"{refused.message} {refused.hint}".strip())  # fmt: skip
+            form.refuse(refused)
             status = refused.status
         else:
             if isinstance(found, Submission):
@@ -62,20 +63,30 @@ def submit(request: HttpRequest, key: str) -> HttpResponse:
             checked, report = True, found
     if form.errors and status == 200:
         status = 400
-    context = {**_campaign_context(campaign, settings, key), "form": form, "report": report, "checked": checked}
-    return render(request, "submit.html", context, status=status)
+    kept = reply_file_kept(key=form.kept, given=request.POST, prompt_set=campaign.prompt_set, by=user)
+    answer = {"form": form, "report": report, "checked": checked, "kept": kept}
+    return render(request, "submit.html", {**_campaign_context(campaign, settings, key), **answer}, status=status)
 
 
 def _taken(
     request: HttpRequest, campaign: Campaign, settings: SubmissionSettings, form: SubmitForm, user: User
 ) -> Submission | dict[str, Any]:
-    """Return the submission; of a check alone, the report (empty for an endpoint)."""
+    """Return the submission; of a check alone, the report (empty for an endpoint).
+
+    A file whose columns are unclear is kept, so that they can be chosen.
+    """
     who = submitter_for(settings=settings, user=user, slug=form.cleaned_data["organisation"])
     sent = form.sent(user)
-    if "check" in request.POST:
-        checked = submission_check(campaign=campaign, who=who, sent=sent)
-        return report_kept(checked.report) if checked.report else {}
-    made, _checked = submission_create(campaign=campaign, who=who, sent=sent)
+    try:
+        if "check" in request.POST:
+            checked = submission_check(campaign=campaign, who=who, sent=sent)
+            return report_kept(checked.report) if checked.report else {}
+        made, _checked = submission_create(campaign=campaign, who=who, sent=sent)
+    except ColumnsUnclear as unclear:
+        if isinstance(sent.source, SentReplies) and can_be_chosen(unclear):
+            form.kept = reply_file_keep(sent=sent.source, by=user)
+        raise
+    reply_file_drop(key=form.kept, by=user)
     return made
 
 

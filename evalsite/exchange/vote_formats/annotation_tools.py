@@ -47,7 +47,12 @@ def _annotations(values: Mapping[str, str]) -> list[dict[str, Any]]:
     cell = values["annotations"]
     found = cell.value if isinstance(cell, Nested) else None
     if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
-        raise FormatError("is not a list of annotations", code="bad_value", column="annotations")
+        raise FormatError(
+            "is not a list of annotations",
+            code="bad_value",
+            column="annotations",
+            hint="Export the tasks as JSON again.",
+        )
     return [one for one in found if not one.get("was_cancelled")]
 
 
@@ -124,7 +129,12 @@ def _potato_label(cell: str) -> str:
         return text_of(labels)
     chosen = [text_of(key) for key, value in labels.items() if text_of(value).casefold() not in {"", "false", "0"}]
     if len(chosen) > 1:
-        raise FormatError(f"holds several labels: {listed(chosen)}", code="unknown_label", column="label_annotations")
+        raise FormatError(
+            f"holds several labels: {listed(chosen)}",
+            code="unknown_label",
+            column="label_annotations",
+            hint="Keep one label in the row.",
+        )
     return chosen[0] if chosen else ""
 
 
@@ -132,7 +142,9 @@ def _object(values: Mapping[str, str], column: str) -> dict[str, Any]:
     cell = values.get(column)
     found = cell.value if isinstance(cell, Nested) else None
     if not isinstance(found, dict):
-        raise FormatError("is not an object", code="bad_value", column=column)
+        raise FormatError(
+            "is not an object", code="bad_value", column=column, hint="Export the annotations as JSON again."
+        )
     return found
 
 

@@ -74,7 +74,9 @@ def _speakers(values: Mapping[str, str]) -> dict[str, str]:
     if not isinstance(speakers, list):
         return {}
     if len(speakers) != 2:
-        raise FormatError("does not name two speakers", code="bad_value", column="speakers_to_eval")
+        raise FormatError(
+            "does not name two speakers", code="bad_value", column="speakers_to_eval", hint="Give the names of both."
+        )
     specs = _nested(values, "task_specs")
     made = {"eval_choice_0": text_of(speakers[0]), "eval_choice_1": text_of(speakers[1])}
     choice = next((values[name] for name in ("speakerChoice", "winner") if name in values), None)

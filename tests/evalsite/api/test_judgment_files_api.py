@@ -28,7 +28,8 @@ from tests.evalsite.api.client import Api, error_of
 from tests.evalsite.cast import CampaignMaker
 
 CSV, JSONL, NDJSON, TEXT = "text/csv", "application/jsonl", "application/x-ndjson", "text/plain"
-ENDINGS = {CSV: "csv", JSONL: "jsonl", NDJSON: "jsonl", TEXT: "txt"}
+OCTETS = "application/octet-stream"
+ENDINGS = {CSV: "csv", JSONL: "jsonl", NDJSON: "jsonl", TEXT: "txt", OCTETS: "json"}
 SCOPES = [ApiToken.Scope.PROMPTS, ApiToken.Scope.CHATBOTS]
 PROMPTS = 'prompt_id,text,category\np1,"Why is the sky\nblue?",science\np2,"Ärger? ""Nein"".",\n'
 REPLIES = 'prompt_id,reply,sample\np1,"Because,\n so.",1\np1,Well.,2\np2,=SUM(1),\n'
@@ -38,11 +39,16 @@ PROMPT_FILES = {
     JSONL: json.dumps({"prompt_id": 1, "turns": TURNS}) + '\n\n{"prompt_id": "p2", "text": "x", "mood": "glad"}\n',
     NDJSON: '{"prompt_id": "p1", "text": "\\u00e9", "category": "c"}',
     TEXT: "First?\n\n  Second?\r\n",
+    OCTETS: json.dumps(
+        {"data": [{"prompt_id": "p1", "text": "x"}, {"instruction": "y", "prompt_id": "p2", "text": "z"}]}
+    ),
 }
 REPLY_FILES = {
     CSV: REPLIES,
     JSONL: '{"prompt_id": "p1", "reply": "Because.", "sample": 2}\n{"prompt_id": "p2", "reply": "\\u00e9"}\n',
     NDJSON: '{"prompt_id": "p2", "reply": "x"}',
+    TEXT: "Because.\nWell.\n",
+    OCTETS: '[{"prompt_id": "p2", "reply": "x"}]',
 }
 pytestmark = pytest.mark.django_db
 
@@ -508,8 +514,8 @@ class TestHostileFiles:
     @pytest.mark.parametrize(
         ("address", "types"),
         [
-            (prompts_to(), "text/csv, application/jsonl, application/x-ndjson or text/plain"),
-            (replies_to(), "text/csv, application/jsonl or application/x-ndjson"),
+            (place, "text/csv, application/jsonl, application/x-ndjson, text/plain or application/octet-stream")
+            for place in (prompts_to(), replies_to())
         ],
     )
     @pytest.mark.parametrize(

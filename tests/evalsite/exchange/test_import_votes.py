@@ -1,6 +1,7 @@
 """Importing a vote file: whole or not at all, once, with unknown stored as unknown."""
 
 import csv
+import json
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -12,8 +13,10 @@ from evalsite.accounts.models import Organisation
 from evalsite.boards.models import Snapshot
 from evalsite.boards.selectors import snapshot_current
 from evalsite.campaigns.models import Campaign
+from evalsite.exchange.data_export import vote_rows
 from evalsite.exchange.models import ImportedVote, VoteSource
-from evalsite.exchange.vote_import import moment
+from evalsite.exchange.vote_import import votes_import
+from evalsite.exchange.vote_storage import moment
 from evalsite.judgments.models import Annotator, AnnotatorIdentity, Answer, Assignment, Candidate, Judgment
 from evalsite.prompts.models import Prompt
 from evalsite.refits.mapping import fit_input
@@ -181,6 +184,40 @@ def test_a_fault_in_the_last_row_leaves_nothing_behind(tmp_path: Path, row: list
         import_votes(path)
     assert refused.value.returncode == 2
     assert counts() == [0] * 7
+
+
+@pytest.fixture
+def in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The same votes, read row by row and stored two at a time."""
+    monkeypatch.setattr("evalsite.exchange.vote_survey.CHUNK", 2)
+    rows = [{name: cell for name, cell in zip(COLUMNS, row, strict=True) if cell} for row in VOTES]
+    path = tmp_path / "pieces.json"
+    path.write_text(json.dumps(rows))
+    return path
+
+
+@pytest.mark.database
+def test_votes_stored_in_pieces_are_the_same(votes: Path, in_pieces: Path) -> None:
+    campaigns = []
+    for path in (votes, in_pieces):
+        import_votes(path, path.stem, fit="later")
+        campaigns.append(Campaign.objects.get(slug=path.stem))
+    whole, pieces = ([{**row, "judge": "", "judgment_id": ""} for row in vote_rows(campaign)] for campaign in campaigns)
+    assert len(pieces) == len(VOTES)
+    assert pieces == whole
+
+
+@pytest.mark.database
+def test_an_interrupted_import_leaves_nothing_behind(in_pieces: Path) -> None:
+    def interrupted(done: int, total: int) -> None:
+        if Judgment.objects.exists():
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        votes_import(path=in_pieces, name="Zoo", organisation="Files", progress=interrupted)
+    assert counts() == [0] * 7
+    import_votes(in_pieces, fit="later")
+    assert Judgment.objects.count() == len(VOTES)
 
 
 def test_a_text_too_long_to_store_is_refused_with_its_file_row_and_column(tmp_path: Path) -> None:

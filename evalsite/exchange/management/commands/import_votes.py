@@ -17,9 +17,15 @@ from evalsite.core.errors import TouchstoneError
 from evalsite.core.tasks import owner
 from evalsite.core.terminal import shown
 from evalsite.exchange.makers import maker_argument, makers_read
-from evalsite.exchange.management.commands.rank import condition, merge_turns_argument
 from evalsite.exchange.progress import Bar
-from evalsite.exchange.vote_arguments import STANDARD_INPUT, format_arguments, mapping_of, vote_path
+from evalsite.exchange.vote_arguments import (
+    STANDARD_INPUT,
+    condition,
+    format_arguments,
+    mapping_of,
+    merge_turns_argument,
+    vote_path,
+)
 from evalsite.exchange.vote_import import Imported, votes_import
 
 _BAD_INPUT = 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from argparse import ArgumentParser, ArgumentTypeError
+from argparse import ArgumentParser
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
@@ -15,7 +15,7 @@ from evalsite.exchange.management.output import write_result
 from evalsite.exchange.presenters import as_csv, as_json
 from evalsite.exchange.progress import Bar
 from evalsite.exchange.text_tables import ASCII, UNICODE, as_table
-from evalsite.exchange.vote_arguments import format_arguments, mapping_of, vote_path
+from evalsite.exchange.vote_arguments import condition, format_arguments, mapping_of, merge_turns_argument, vote_path
 from evalsite.exchange.vote_file import read_votes
 from irt_engine.errors import DidNotConverge, EngineError
 
@@ -101,18 +101,3 @@ class Command(BaseCommand):
     def _draws_lines(self) -> bool:
         encoding = getattr(self.stdout, "encoding", None) or "utf-8"
         return "utf" in encoding.lower()
-
-
-def condition(text: str) -> tuple[str, str]:
-    column, sign, value = text.partition("=")
-    if not sign or not column.strip():
-        raise ArgumentTypeError(f"{text!r} is not COLUMN=VALUE")
-    return column.strip(), value.strip()
-
-
-def merge_turns_argument(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "--merge-turns",
-        action="store_true",
-        help="take all turns of a prompt as one item (by default a column turn keeps them apart)",
-    )

@@ -10,11 +10,11 @@ from django.core.management.base import BaseCommand, CommandError
 
 from evalsite.core.terminal import shown
 from evalsite.exchange.errors import VoteFileError
-from evalsite.exchange.management.commands.rank import condition, merge_turns_argument
 from evalsite.exchange.presenters import replay_as_json
 from evalsite.exchange.progress import Bar
 from evalsite.exchange.replays import Replay, ReplaySettings, replay_simulated, replay_votes
 from evalsite.exchange.text_tables import replay_as_table
+from evalsite.exchange.vote_arguments import condition, merge_turns_argument
 from evalsite.exchange.vote_file import read_votes
 from irt_engine.errors import DidNotConverge, EngineError
 from scheduler import ALL_POLICIES, SchedulerError
