@@ -14,6 +14,7 @@ from evalsite.campaigns.gold import gold_add, gold_bytes
 from evalsite.campaigns.gold_file import GoldReport, gold_from, gold_import, gold_preview
 from evalsite.campaigns.models import Campaign, GoldItem
 from evalsite.campaigns.permissions import Act
+from evalsite.campaigns.questions import label_text
 from evalsite.campaigns.storage_quota import rows_admit
 from evalsite.console.forms import GoldForm
 from evalsite.console.page_frame import CampaignContext
@@ -61,7 +62,7 @@ def _row(item: GoldItem, found: Mapping[str, Any], given_back: int) -> dict[str,
         "text": (item.prompt.turns or [{"text": ""}])[-1]["text"],
         "a": str(item.entrant_a.version) if item.entrant_a else item.text_a,
         "b": str(item.entrant_b.version) if item.entrant_b else item.text_b,
-        "right": [verdict_words()[verdict] for verdict in item.right],
+        "right": [verdict_words().get(verdict) or label_text(verdict) for verdict in item.right],
         "given": given,
         "failed": share(1 - found["passed"] / given) if given else "–",
         "interval": f"{share(1 - found['upper'])} – {share(1 - found['lower'])}" if given else "",

@@ -154,6 +154,7 @@ def queue_replace(*, campaign: Campaign, plan: QueuePlan, seen: QueueState | Non
         for position, ask in enumerate(ask for ask in plan.asks if votes.take(ask.item, ask.votes)):
             same = free.get(ask.item)
             priority = position if plan.head is None or position < plan.head else TAIL + position
+            priority = priority if ask.together is None else ask.together
             asks.append((priority, ask, same.pop() if same else None))
         left_over = {key for same in free.values() for key in same}
         behind = _left_behind(plan, seen, left_over, votes, plan.length - len(asks))

@@ -88,8 +88,9 @@ class AspectSerializer(ResponseSerializer):
 
     key = s.CharField()
     question = s.CharField()
-    kind = s.CharField()
-    choices = s.ListField(child=s.CharField(), help_text="of A, tie, B, both_bad")
+    kind = s.CharField(help_text="choose_one: two replies are compared; rating or label: one reply is judged")
+    choices = s.ListField(child=s.CharField(), help_text="of A, tie, B, both_bad; or all ratings or labels")
+    one_label = s.BooleanField(help_text="an answer has exactly one label")
 
 
 class AssignmentSerializer(ResponseSerializer):
