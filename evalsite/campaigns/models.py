@@ -31,7 +31,7 @@ class Rubric(PublicModel):
         return self.name
 
 
-class Question(Protocol):
+class Answerable(Protocol):
     """What decides which answers a question has."""
 
     @property
@@ -48,7 +48,7 @@ class Question(Protocol):
     def labels(self) -> Sequence[str]: ...
 
 
-def offered_choices(question: Question) -> list[str]:
+def offered_choices(question: Answerable) -> list[str]:
     """Return the possible verdicts, ratings or labels of a question, in the order of their buttons."""
     if question.kind == Aspect.Kind.RATING:
         return [str(one) for one in range(question.minimum or 0, (question.maximum or 0) + 1)]

@@ -28,7 +28,7 @@ KNOWN_LABELS: Mapping[str, LabelText] = {
     "inappropriate": LabelText(
         gettext_lazy("Inappropriate"), gettext_lazy("It is rude, offensive, or should not be said to anybody.")
     ),
-    "weakly_related": LabelText(
+    "weakly related": LabelText(
         gettext_lazy("Weakly related"), gettext_lazy("It touches what was said before, but misses the point.")
     ),
 }

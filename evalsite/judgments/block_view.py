@@ -69,7 +69,7 @@ def block_newest(*, campaign: Campaign, annotator: Annotator) -> NewestBlock:
         return NewestBlock(())
     rows = own.filter(block=newest).select_related("place__prompt", "gold").order_by("block_position", "pk")
     rows = rows.prefetch_related(
-        "candidates__reply", "judgments__answers__aspect", "judgments__answers__candidate", "judgments__superseded_by"
+        "judgments__answers__aspect", "judgments__answers__candidate", "judgments__superseded_by"
     )
     now = timezone.now()
     return NewestBlock(tuple(_item(row, number, now) for number, row in enumerate(rows, start=1)))

@@ -6,7 +6,7 @@ once: a worker runs at a lower priority than requests, so a queue planned for fe
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 from uuid import UUID
@@ -261,6 +261,15 @@ def queue_withdraw(*, campaign: Campaign) -> None:
         with write_transaction():
             queue_lock(campaign.pk)
             withdrawn = _withdraw(_queued(campaign).values_list("pk", flat=True)[:WITHDRAWN_AT_ONCE])
+
+
+def prompts_withdraw(prompts: Collection[int]) -> None:
+    """Withdraw the queued assignments on these prompts (keys), in the caller's transaction: their texts are erased."""
+    for campaign in Place.objects.filter(prompt__in=prompts).values_list("campaign", flat=True).distinct():
+        queue_lock(campaign)
+    _withdraw(
+        Assignment.objects.filter(place__prompt__in=prompts, state=Assignment.State.QUEUED).values_list("pk", flat=True)
+    )
 
 
 def requeue(assignment: Assignment) -> None:

@@ -18,10 +18,11 @@ from evalsite.judgments.arrivals import Ending, ending_get
 from evalsite.judgments.block_view import Item, NewestBlock, block_newest, pace_s
 from evalsite.judgments.conflict_of_interest import is_left_out
 from evalsite.judgments.empty_claims import Wait
-from evalsite.judgments.models import Annotator, Enrolment, QualificationAnswer
+from evalsite.judgments.models import LABELS, Annotator, Enrolment, QualificationAnswer
 from evalsite.judgments.qualification import Qualification, qualification_get
 from evalsite.judgments.selectors import judgments_given, queue_is_empty
 from evalsite.pages.chatting import how_it_goes
+from evalsite.scorecards.annotated_replies import contents_shown
 
 UNDO_S = 10  # How long the last answer can be undone.
 
@@ -262,6 +263,7 @@ def _item(
     row, size = current.assignment, len(block.items)
     aspects = _aspects(campaign, current)
     onboarding = onboarding_of(campaign)
+    content = contents_shown([row])[row.pk]
     closed = size - len(block.open)
     return {
         "assignment": str(row.public_id),
@@ -270,14 +272,10 @@ def _item(
         "single": campaign.is_single,
         "by_buttons": len(aspects) == 1 and not aspects[0]["several"],
         "aspects": aspects,
-        "turns": row.place.prompt.turns or [],
+        "turns": content.turns or [],
         "candidates": [
-            {
-                "label": candidate.label,
-                "text": candidate.text or "",
-                "unknown": candidate.text is None,
-            }
-            for candidate in row.candidates.all()
+            {"label": label, "text": text or "", "unknown": text is None}
+            for label, text in zip(LABELS, content.texts, strict=False)
         ],
         "number": current.number,
         "of": size,

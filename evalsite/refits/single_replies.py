@@ -6,12 +6,16 @@ exclusions and with the campaign's design. Replies of one conversation stand tog
 
 import logging
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from operator import itemgetter
 
 from django.utils import timezone
 
+from evalsite.boards.label_reports import label_report_of
+from evalsite.boards.models import LabelReport
+from evalsite.boards.services import board_default
 from evalsite.campaigns.models import Campaign, Entrant, PlanSpec
 from evalsite.campaigns.services import design_hash, pilot_end, refit_request
 from evalsite.chatbots.models import Reply
@@ -28,12 +32,15 @@ from evalsite.judgments.queue import (
     queue_state_read,
     queue_withdraw,
 )
-from evalsite.judgments.selectors import judgments_spent
+from evalsite.judgments.selectors import counted_votes_version, judgments_spent
 from evalsite.judgments.skips import items_closed
+from evalsite.prompts.models import Prompt
 from evalsite.refits.designs import limit_rules
 from evalsite.refits.planning import let_others_write
 from evalsite.refits.screening import changes_make, changes_wanted
 from evalsite.refits.services import campaign_close
+from evalsite.scorecards.annotated_replies import conversations_annotated
+from evalsite.scorecards.services import annotation_scorecard_request
 from scheduler import CampaignState
 from scheduler.reasons import Reason
 
@@ -74,8 +81,22 @@ def refit_single(campaign: Campaign, lease: Lease) -> None:
             lease.confirm()
             rest = queue_continue(rest) if _is_current(campaign, plan) else None
     campaign.refresh_from_db()
+    _report(campaign, lease)
     if not campaign.collecting:
         queue_withdraw(campaign=campaign)
+
+
+def _report(campaign: Campaign, lease: Lease) -> None:
+    """Store the shares of labels for the board, if the judgments have changed, and request the scorecard."""
+    board, mark = board_default(campaign=campaign), counted_votes_version([campaign])
+    if LabelReport.objects.filter(board=board, mark=mark).exists():
+        return
+    content = label_report_of(campaign, conversations_annotated(campaign))
+    with write_transaction():
+        lease.confirm()
+        values = {"content": content, "mark": mark, "made_at": timezone.now()}
+        LabelReport.objects.update_or_create(board=board, defaults=values)
+        annotation_scorecard_request(campaign)
 
 
 def _planned(campaign: Campaign) -> _Plan:
@@ -102,7 +123,9 @@ def _replies(campaign: Campaign) -> list[PlannedItem]:
     active = campaign.entrants.filter(state=Entrant.State.ACTIVE)
     entrants = {one.version_id: one for one in active.order_by("pk")}
     prompts = campaign.prompt_set.prompts.filter(corrected_by__isnull=True)
-    in_use = {one.pk: one for one in prompts.exclude(pk__in=campaign.retirements.values("prompt")).order_by("pk")}
+    prompts = prompts.exclude(pk__in=campaign.retirements.values("prompt"))
+    known = conversations_annotated(campaign)
+    in_use = {one.pk: one for one in prompts.order_by("pk") if one.origin != Prompt.Origin.LIVE or one.pk in known}
     replies = Reply.objects.shown() | Reply.objects.filter(origin=Reply.Origin.LIVE, corrected_by__isnull=True)
     found = replies.filter(version__in=entrants, prompt__in=prompts).order_by("prompt", "version")
     by_prompt: dict[int, list[int]] = {}
@@ -120,16 +143,28 @@ def _replies(campaign: Campaign) -> list[PlannedItem]:
 
 def _in_blocks(items: Sequence[PlannedItem], campaign: Campaign) -> Iterator[PlannedItem]:
     """Yield each item once for each vote, with the number of its block. The first votes of all items come first."""
-    blocks = _packed(items, campaign.block_size)
+    blocks = _packed(items, conversations_annotated(campaign), campaign.block_size)
     for vote in range(campaign.votes_per_item):
         for number, block in enumerate(blocks):
             for one in block:
                 yield replace(one, together=vote * _BLOCKS_OF_ROUND + number)
 
 
-def _packed(items: Sequence[PlannedItem], size: int) -> list[list[PlannedItem]]:
-    """Return blocks of at most `size` items, in their order."""
-    return [list(items[start : start + size]) for start in range(0, len(items), size)]
+def _packed(items: Sequence[PlannedItem], conversations: Mapping[int, Hashable], size: int) -> list[list[PlannedItem]]:
+    """Return blocks of at most `size` items, in their order.
+
+    A block has whole conversations, as many as fit. One that is longer than a block is cut.
+    """
+    blocks: list[list[PlannedItem]] = []
+    for _, group in groupby(items, key=lambda one: conversations.get(one.prompt.pk, one.item)):
+        replies = list(group)
+        for start in range(0, len(replies), size):
+            part = replies[start : start + size]
+            if blocks and len(blocks[-1]) + len(part) <= size:
+                blocks[-1] += part
+            else:
+                blocks.append(part)
+    return blocks
 
 
 def _act(campaign: Campaign, plan: _Plan) -> RemainingPlan | None:

@@ -41,7 +41,7 @@ def test_block_is_labelled_by_keyboard_alone(labeller: Watched) -> None:
     expect(page.locator("#stage-heading")).to_contain_text("5 of 5 judged")
     expect(page.locator("ol.answers li span")).to_have_text(_NAMES)
     page.keyboard.press("u")
-    expect(page.locator('button[aria-pressed="true"]')).to_have_attribute("value", "weakly_related")
+    expect(page.locator('button[aria-pressed="true"]')).to_have_attribute("value", "weakly related")
 
 
 def test_label_is_given_by_touch(labeller: Watched) -> None:

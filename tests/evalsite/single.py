@@ -10,10 +10,10 @@ from tests.evalsite.cast import OPEN, assignment_claim, run_jobs
 
 LABELS = NewAspect(
     "error",
-    "Is this response all right?",
+    "Is this reply all right?",
     kind=Aspect.Kind.LABEL,
     scope=Aspect.Scope.TURN,
-    labels=("correct", "incorrect", "irrelevant", "inappropriate", "weakly_related"),
+    labels=("correct", "incorrect", "irrelevant", "inappropriate", "weakly related"),
     one_label=True,
 )
 QUALITY = NewAspect(

@@ -35,9 +35,10 @@ from evalsite.judgments.models import (
 )
 from evalsite.judgments.services import annotator_enrol, token_issue
 from evalsite.operations.actions import ActionArguments, act_perform
+from evalsite.scorecards.conversations import ScoredConversation, ScoredTurn, Speaker
 from evalsite.scorecards.models import ConversationSet, StoredScorecard
 from evalsite.scorecards.selectors import STRATEGIES
-from evalsite.scorecards.services import conversation_set_open
+from evalsite.scorecards.services import conversation_set_open, conversations_add
 from evalsite.submissions.services import Accepted, submissions_accept
 from tests.evalsite.api.client import Api
 from tests.evalsite.cast import CampaignMaker, assignment_claim, judge, run_jobs, skip_twice
@@ -239,6 +240,8 @@ def _conversations(home: Organisation, slug: str, holder: Annotator) -> tuple[Ca
 
 def _conversations_with_scorecard(home: Organisation, slug: str) -> ConversationSet:
     found = conversation_set_open(organisation=home, name=slug)
+    turns = (ScoredTurn(Speaker.USER, "Hello?"), ScoredTurn(Speaker.CHATBOT, "Hello."))
+    conversations_add(conversation_set=found, conversations=[ScoredConversation("talk", "Concise", turns)])
     content = {
         "chatbots": ["Ada"],
         "metrics": {"rating": {"Ada": {"value": 4.0, "lower": 3.0, "upper": None, "n": 2}}, "depth": {"Ada": None}},
@@ -338,6 +341,7 @@ BODIES: Mapping[str, Callable[[Tenant], Json]] = {
     "set_submission_settings": lambda _: {"admission": "open", "takes": "file", "versions_per_week": 2},
     "refuse_submission": lambda _: {"reason": "It copies another chatbot."},
     "withdraw_submission": lambda _: {"reason": "It was a mistake."},
+    "annotate": lambda _: {"name": "Errors", "number": 1, "votes": 2},
     "limits": lambda _: {"target_se": 0.2, "budget": 50, "deadline": "2090-05-04T20:00:00Z"},
 }
 ROWS: Mapping[str, bytes] = {

@@ -6,6 +6,7 @@ import pytest
 from django.test import Client
 
 from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.services import NewAspect
 from evalsite.chatbots.models import Reply
 from evalsite.judgments.models import Answer
 from evalsite.operations.services import campaign_open
@@ -17,7 +18,7 @@ from tests.evalsite.single import LABELS, QUALITY, SINGLE
 HOSTILE = "<img src=x onerror=alert(1)>"
 
 
-def visitor_of(make_campaign: CampaignMaker, stranger: Client, *aspects: object) -> Visitor:
+def visitor_of(make_campaign: CampaignMaker, stranger: Client, *aspects: NewAspect) -> Visitor:
     make_campaign(design=replace(SINGLE, aspects=aspects), chatbots=1, prompts=3)
     visitor = Visitor(stranger, "/judge/trial/")
     visitor.begin()
@@ -118,6 +119,7 @@ def test_pages_of_the_campaign_open(make_campaign: CampaignMaker, owner: Client,
         "/boards/trial/",
         "/boards/trial/charts/",
         "/boards/trial/method/",
+        "/boards/trial/data/",
         *(f"/console/trial/{one}" for one in CAMPAIGN),
     ]:
-        assert owner.get(page).status_code == 200, page
+        assert owner.get(page, follow=True).status_code == 200, page
