@@ -1,6 +1,6 @@
 """What the API takes to annotate conversations."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from rest_framework import serializers as s
 
@@ -30,11 +30,20 @@ class AnnotationRequestBody(StrictSerializer):
         help_text="incorrect, irrelevant and inappropriate are errors",
     )
     seed = StrictIntegerField(default=0, min_value=0, max_value=2**31 - 1, help_text="of the sample")
+    draft = StrictBooleanField(default=False, help_text="leave the campaign a draft")
     check = StrictBooleanField(default=False, help_text="only show the sample size")
 
 
-def annotation_of(given: dict[str, Any]) -> tuple[AnnotationRequest, bool]:
-    """Return the request, and whether only the sample size is wanted. Raises InvalidInput."""
+class SentAnnotation(NamedTuple):
+    """The request. check: only the sample size is wanted; draft: the campaign stays a draft."""
+
+    request: AnnotationRequest
+    check: bool
+    draft: bool
+
+
+def annotation_of(given: dict[str, Any]) -> SentAnnotation:
+    """Return what was sent. Raises InvalidInput."""
     sample = SampleRequest(**{name: given.pop(name) for name in _SAMPLE if name in given})
-    check = given.pop("check")
-    return AnnotationRequest(sample=sample, **given), check
+    check, draft = given.pop("check"), given.pop("draft")
+    return SentAnnotation(AnnotationRequest(sample=sample, **given), check, draft)

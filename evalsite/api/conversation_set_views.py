@@ -82,13 +82,13 @@ class AnnotationsView(ReaderView):
         found = conversation_set_get(user, conversation_set, change=True)
         body = AnnotationRequestBody(data=json_sent(request))
         body.is_valid(raise_exception=True)
-        wanted, check = annotation_of(dict(body.validated_data))
+        wanted, check, draft = annotation_of(dict(body.validated_data))
 
         def annotate() -> StoredAnswer:
             plan = sample_plan(found, wanted.sample, seed=wanted.seed)
             if check:
                 return StoredAnswer(200, AnnotationSerializer.render(PlannedAnnotation(plan, wanted.votes)))
-            campaign = annotation_launch(conversation_set=found, request=wanted, by=user)
+            campaign = annotation_launch(conversation_set=found, request=wanted, by=user, draft=draft)
             return StoredAnswer(201, AnnotationSerializer.render(PlannedAnnotation(plan, wanted.votes, campaign)))
 
         return answered(request, f"user:{user.public_id}", annotate)

@@ -35,10 +35,12 @@ def annotate(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
             drawn = sum(len(one.drawn) for one in plan)
             sizes = {"plan": plan, "drawn": drawn, "judgments": drawn * wanted.votes}
             return render(request, "console/conversations/annotate.html", {**context, **sizes})
-        campaign = annotation_launch(conversation_set=found, request=wanted, by=person(request))
+        draft = bool(request.POST.get("draft"))
+        campaign = annotation_launch(conversation_set=found, request=wanted, by=person(request), draft=draft)
     except (InvalidInput, Conflict) as error:
         return render(request, "console/conversations/annotate.html", {**context, "trouble": error}, status=400)
-    launched = campaign.state != Campaign.State.DRAFT
-    text = _("The campaign collects labels.") if launched else _("The campaign is a draft: an owner launches it.")
-    messages.success(request, text)
+    if campaign.state == Campaign.State.DRAFT:
+        messages.success(request, _("The campaign is a draft. An owner launches it."))
+        return redirect("console_setup", campaign.public_id)
+    messages.success(request, _("The campaign collects labels."))
     return redirect("console_campaign", campaign.public_id)

@@ -9,7 +9,6 @@ from evalsite.boards.live_turns import chatbot_names
 from evalsite.campaigns.models import Aspect, Campaign
 from evalsite.dialogues.models import Continuation, Conversation, Utterance
 from evalsite.judgments.claim_selectors import AssignmentContent, contents_of
-from evalsite.judgments.item_keys import item_parts
 from evalsite.judgments.models import Answer, Assignment
 from evalsite.judgments.selectors import judgments_counted
 from evalsite.scorecards.conversations import Speaker, TurnLabel
@@ -30,11 +29,14 @@ class ReplyInContext:
 def contents_shown(assignments: Sequence[Assignment]) -> dict[int, AssignmentContent]:
     """Return the content of each assignment by key, with the texts of annotated replies."""
     found = contents_of(assignments)
-    prompts = {one.pk: item_parts(one.item)[0] for one in assignments if found[one.pk].turns is None}
+    # Items of gold end in no entrants, so only their first part is read.
+    prompts = {one.pk: int(one.item.partition(":")[0]) for one in assignments if found[one.pk].turns is None}
+    gold = {one.pk for one in assignments if one.gold_id is not None}
     texts = texts_of(set(prompts.values()))
     for key, prompt in prompts.items():
         if prompt in texts:
-            found[key] = replace(found[key], turns=texts[prompt].turns, texts=(texts[prompt].text,))
+            text = found[key].texts if key in gold else (texts[prompt].text,)
+            found[key] = replace(found[key], turns=texts[prompt].turns, texts=text)
     return found
 
 

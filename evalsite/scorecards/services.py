@@ -13,6 +13,7 @@ from django.utils.translation import gettext
 
 from evalsite.accounts.models import Organisation, User
 from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.services import refit_request
 from evalsite.core import jobs
 from evalsite.core.audit import audit_record
 from evalsite.core.db import write_transaction
@@ -187,5 +188,7 @@ def annotation_scorecard_request(campaign: Campaign) -> None:
 
 
 def queue_forget(replies: QuerySet[AnnotatedReply]) -> None:
-    """Withdraw the queued assignments of replies whose texts are about to be erased."""
+    """Withdraw the queued assignments of replies whose texts are about to be erased, and look what is left to ask."""
     prompts_withdraw(set(replies.values_list("prompt", flat=True)))
+    for campaign in Campaign.objects.filter(annotation__replies__in=replies, state__in=Campaign.COLLECTING).distinct():
+        refit_request(campaign)

@@ -75,12 +75,30 @@ def test_role_decides(talks: ConversationSet, charlie: User, role: str | None, s
     assert Campaign.objects.values_list("state", flat=True).first() == state
 
 
+def test_draft_is_set_up_before_its_launch(owner: Client, talks: ConversationSet) -> None:
+    setup = owner.post(page_of(talks), {**FORM, "draft": "yes"})["Location"]
+    steps = {name: owner.get(f"{setup}{name}/") for name in ("annotators", "quality", "review", "goal")}
+    assert [one.status_code for one in steps.values()] == [200, 200, 200, 404]
+    assert "overlap" not in steps["quality"].content.decode()
+    assert "It can begin." in steps["review"].content.decode()
+    campaign = Campaign.objects.get()
+    sizes = {"votes_per_item": 3, "block_size": 5, "lease_s": 600, "batch_size": 7}
+    answer = owner.post(f"{setup}quality/", {**sizes, "gold_share": 0, "screening": "propose"})
+    assert answer.status_code == 302
+    campaign.refresh_from_db()
+    assert (campaign.votes_per_item, campaign.block_size, campaign.batch_size) == (3, 5, 7)
+    owner.post(f"/console/{campaign.public_id}/act/launch/")
+    campaign.refresh_from_db()
+    assert campaign.state == "running"
+
+
 def test_draft_of_a_manager_opens_in_the_console(talks: ConversationSet, charlie: User, owner: Client) -> None:
     Membership.objects.create(user=charlie, organisation=talks.organisation, role="manager")
     client = Client()
     client.force_login(charlie)
     page = client.post(page_of(talks), FORM)["Location"]
-    for path in (page, f"{page}setup/", f"{page}prompts/", f"{page}chatbots/"):
-        assert owner.get(path, follow=True).status_code == 200, path
-    assert owner.post(f"{page}act/launch/").status_code == 302
+    home = f"/console/{Campaign.objects.get().public_id}/"
+    pages = [owner.get(path, follow=True).status_code for path in (page, home, f"{home}prompts/", f"{home}chatbots/")]
+    assert pages == [200] * 4
+    assert owner.post(f"{home}act/launch/").status_code == 302
     assert Campaign.objects.get().state == "running"

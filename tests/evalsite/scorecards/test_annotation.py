@@ -8,6 +8,7 @@ from django.test import Client
 
 from evalsite.accounts.models import Organisation
 from evalsite.boards.models import LabelReport
+from evalsite.campaigns.gold import NewGold, gold_add
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import refit_request
 from evalsite.core.errors import InvalidInput
@@ -155,6 +156,21 @@ def test_labels_become_the_response_error_rate(talks: ConversationSet) -> None:
     assert cells["Bot A"]["lower"] < 1 / 3 < cells["Bot A"]["upper"]
 
 
+def test_gold_on_a_sampled_reply_keeps_its_own_text(talks: ConversationSet) -> None:
+    campaign = annotation_create(conversation_set=talks, request=AnnotationRequest("Errors", ALL))
+    Campaign.objects.filter(pk=campaign.pk).update(gold_share=0.5, visibility="link", admission="open")
+    campaign.refresh_from_db()
+    items = [NewGold(f"g{n}", ("incorrect",), prompt=f"r{n}", texts=("Two and two are five.", "")) for n in (1, 2, 3)]
+    gold_add(campaign=campaign, items=items)
+    campaign_open(campaign=campaign)
+    run_jobs()
+    block = assignment_claim(campaign=campaign, annotator=annotator_enrol(campaign=campaign))
+    (first, *_) = [one for one in block if one.gold_id]
+    shown = contents_shown(block)[first.pk]
+    assert shown.texts == ("Two and two are five.",)
+    assert shown.turns[0]["text"].startswith("Question 1 of")
+
+
 def test_board_shows_shares_of_labels(talks: ConversationSet, stranger: Client) -> None:
     campaign = launched(talks, votes=2)
     words = {"Answer 1": "incorrect"}
@@ -204,6 +220,9 @@ def test_deleted_set_ends_its_annotation(talks: ConversationSet) -> None:
     conversation_set_delete(conversation_set=talks)
     assert not Assignment.objects.filter(campaign=campaign, state="queued").exists()
     assert not AnnotatedReply.objects.exists()
+    run_jobs()
+    campaign.refresh_from_db()
+    assert campaign.state == Campaign.State.STOPPED
 
 
 @shared
