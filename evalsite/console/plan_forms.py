@@ -198,7 +198,10 @@ class QualityForm(forms.Form):
 class SingleQualityForm(QualityForm):
     """Quality settings of a campaign that judges replies one at a time. Nothing is shared out or tied there."""
 
-    overlap_share = overlap_votes = fits_known_ties = None
+    # Django removes a field of the base class that is None here.
+    overlap_share = None  # type: ignore[assignment]
+    overlap_votes = None  # type: ignore[assignment]
+    fits_known_ties = None  # type: ignore[assignment]
     votes_per_item = forms.IntegerField(
         label=_("Annotators of each reply"),
         help_text=_("With two or more, their agreement is known."),
