@@ -15,8 +15,9 @@ from evalsite.campaigns.gold_file import GoldReport, gold_from, gold_import, gol
 from evalsite.campaigns.models import Campaign, GoldItem
 from evalsite.campaigns.permissions import Act
 from evalsite.campaigns.questions import label_text
+from evalsite.campaigns.selectors import aspect_primary
 from evalsite.campaigns.storage_quota import rows_admit
-from evalsite.console.forms import GoldForm
+from evalsite.console.forms import GoldForm, SingleGoldForm
 from evalsite.console.page_frame import CampaignContext
 from evalsite.console.pending_uploads import file_keep
 from evalsite.console.tables import ROWS, page_number, paged
@@ -110,6 +111,14 @@ def gold_import_pending(campaign: Campaign, by: User) -> int:
     ]
     uploads_drop(subject=campaign.public_id, purpose="gold")
     return sum(report.count("add") for report in reports)
+
+
+def gold_form(campaign: Campaign, sent: QueryDict | None = None) -> GoldForm:
+    """Return the form of a new item: of two replies, or of one where replies are judged one at a time."""
+    if not campaign.is_single:
+        return GoldForm(sent)
+    answers = [(one, label_text(one)) for one in aspect_primary(campaign).choices]
+    return SingleGoldForm(sent, answers=answers)
 
 
 def gold_write(campaign: Campaign, form: GoldForm, by: User) -> None:

@@ -92,6 +92,19 @@ def test_draft_is_set_up_before_its_launch(owner: Client, talks: ConversationSet
     assert campaign.state == "running"
 
 
+def test_gold_of_one_reply_is_written_in_the_console(owner: Client, talks: ConversationSet) -> None:
+    owner.post(page_of(talks), {**FORM, "draft": "yes"})
+    campaign = Campaign.objects.get()
+    home = f"/console/{campaign.public_id}/gold/"
+    page = owner.get(home).content.decode()
+    assert 'value="incorrect"' in page
+    assert "&lt;b&gt;odd" in page
+    assert "reply_b" not in page
+    gold = {"id": "g1", "text": "Two and two?", "reply_a": "Five.", "right": ["incorrect"], "write": "yes"}
+    assert owner.post(home, gold).status_code == 302
+    assert [(one.text_a, one.text_b, one.right) for one in campaign.gold_items.all()] == [("Five.", "", ["incorrect"])]
+
+
 def test_draft_of_a_manager_opens_in_the_console(talks: ConversationSet, charlie: User, owner: Client) -> None:
     Membership.objects.create(user=charlie, organisation=talks.organisation, role="manager")
     client = Client()

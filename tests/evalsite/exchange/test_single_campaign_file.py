@@ -77,3 +77,11 @@ def test_wrong_scale_is_named_with_its_line(before: str, after: str, said: str) 
         campaign_read(GOOD.replace(before, after))
     problems: Any = caught.value
     assert said in str(problems)
+
+
+def test_gold_with_one_reply_comes_back(organisation: Organisation) -> None:
+    gold = "gold:\n- {id: g1, prompt_id: p1, reply_a: Five., right: [incorrect]}\n"
+    campaign = campaign_take(organisation=organisation, given=campaign_read(GOOD + gold))
+    assert [(one.text_a, one.text_b, one.right) for one in campaign.gold_items.all()] == [("Five.", "", ["incorrect"])]
+    again = campaign_read(campaign_write(campaign).replace("slug: errors", "slug: again"))
+    assert [(one.texts, one.right) for one in again.gold] == [(("Five.", ""), ("incorrect",))]
