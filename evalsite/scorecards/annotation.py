@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
 
 from django.utils.translation import gettext
 
@@ -43,7 +42,6 @@ class AnnotationRequest:
     question: str = QUESTION
     labels: Sequence[str] = tuple(KNOWN_LABELS)
     votes: int = 1
-    pay_rate: Decimal = Decimal(0)
     seed: int = 0
 
 
@@ -114,8 +112,6 @@ def annotation_create(
             prompt_set=prompt_set,
             design=_design(request),
         )
-        if request.pay_rate:
-            Campaign.objects.filter(pk=campaign.pk).update(pay_rate=request.pay_rate)
         annotation = Annotation.objects.create(
             campaign=campaign,
             conversation_set=conversation_set,
@@ -140,8 +136,6 @@ def _checked_name(request: AnnotationRequest) -> str:
         )
     if not request.question.strip() or len(request.question) > 300:
         raise InvalidInput(gettext("A question has 1 to %(longest)s characters.") % {"longest": 300}, field="question")
-    if request.pay_rate < 0:
-        raise InvalidInput(gettext("A pay is not negative."), field="pay_rate")
     return name
 
 
