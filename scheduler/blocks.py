@@ -27,7 +27,7 @@ class QueuedItem(NamedTuple):
     key : int
         The caller's name for it.
     a, b, prompt : int
-        Two chatbots and a prompt.
+        Two chatbots and a prompt. The chatbots are the same where one reply is judged alone.
     """
 
     key: int
@@ -91,6 +91,7 @@ def compose_block(
     size: int = SIZE,
     gold: Sequence[QueuedItem] = (),
     gold_share: float = 0.0,
+    in_order: bool = False,
 ) -> tuple[BlockItem, ...]:
     """Compose a block of up to `size` items, in the order in which they are shown.
 
@@ -115,6 +116,9 @@ def compose_block(
     gold_share : float
         Share of assignments that are gold, from 0 to below 1; see `gold_due`. A block has no gold where no other item
         fits. A block of one item is gold alone when gold is due.
+    in_order : bool
+        Whether the items keep the order of the queue, as consecutive turns of a conversation must. Gold stands between
+        them at random.
 
     Returns
     -------
@@ -138,6 +142,10 @@ def compose_block(
         BlockItem(ask.key, rng.random() < 0.5, gold) for gold, part in ((False, asks), (True, checks)) for ask in part
     ]
     rng.shuffle(seats)
+    if in_order:
+        place = {ask.key: number for number, ask in enumerate(waiting)}
+        ordered = iter(sorted((seat for seat in seats if not seat.gold), key=lambda seat: place[seat.key]))
+        seats = [seat if seat.gold else next(ordered) for seat in seats]
     return tuple(seats)
 
 

@@ -86,7 +86,7 @@ class JudgmentView(BaseView):
             try:
                 recorded = judgment_record(annotator=annotator, assignment_id=assignment, choices=choices, **given)
             except UnknownVerdict as error:
-                error.field = f"answers.{list(choices).index(error.aspect)}.choice"
+                error.field = f"answers.{list(choices).index(error.aspect)}.{error.part}"
                 raise
             return StoredAnswer(201 if recorded.created else 200, JudgmentReceiptSerializer.render(recorded.judgment))
 

@@ -6,13 +6,25 @@ from rest_framework import serializers as s
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from evalsite.accounts.models import ApiToken
+from evalsite.api.annotation_requests import AnnotationRequestBody, annotation_of
 from evalsite.api.base_views import ReaderView, person
 from evalsite.api.fields import StrictSerializer
-from evalsite.api.openapi import reading
+from evalsite.api.idempotency import answered
+from evalsite.api.openapi import ACTING, IDEMPOTENCY_KEY, operation, reading
 from evalsite.api.paging import page_of
+from evalsite.api.parsers import json_sent
 from evalsite.api.requests import PageQuery
-from evalsite.api.responses.conversation_sets import ConversationSetPageSerializer, ScorecardDocumentSerializer
+from evalsite.api.responses.conversation_sets import (
+    AnnotationSerializer,
+    ConversationSetPageSerializer,
+    PlannedAnnotation,
+    ScorecardDocumentSerializer,
+)
 from evalsite.core.errors import NotAllowed, NotFound
+from evalsite.core.idempotency import StoredAnswer
+from evalsite.operations.annotations import annotation_launch
+from evalsite.scorecards.annotation import sample_plan
 from evalsite.scorecards.metrics import METRICS
 from evalsite.scorecards.selectors import (
     MOST_WEIGHT,
@@ -48,6 +60,38 @@ class ConversationSetsView(ReaderView):
             raise NotAllowed("Sets of conversations need to know who you are.", hint="Send a token.")
         page = page_of(conversation_sets_of(user), **self.checked_query(request))
         return Response(ConversationSetPageSerializer.render(page))
+
+
+class AnnotationsView(ReaderView):
+    """Annotate a random sample of the replies in a set."""
+
+    scope = ApiToken.Scope.ACTS
+
+    @operation(
+        "annotate",
+        "Annotate a sample of replies: launch a campaign, or show the sample size",
+        {200: AnnotationSerializer, 201: AnnotationSerializer},
+        ACTING,
+        body=AnnotationRequestBody,
+        parameters=(IDEMPOTENCY_KEY,),
+    )
+    def post(self, request: Request, conversation_set: uuid.UUID) -> Response:
+        user = person(request)
+        if user is None:
+            raise NotAllowed("This needs to know who you are.", hint="Send a token with campaigns:write.")
+        found = conversation_set_get(user, conversation_set, change=True)
+        body = AnnotationRequestBody(data=json_sent(request))
+        body.is_valid(raise_exception=True)
+        wanted, check, draft = annotation_of(dict(body.validated_data))
+
+        def annotate() -> StoredAnswer:
+            plan = sample_plan(found, wanted.sample, seed=wanted.seed)
+            if check:
+                return StoredAnswer(200, AnnotationSerializer.render(PlannedAnnotation(plan, wanted.votes)))
+            campaign = annotation_launch(conversation_set=found, request=wanted, by=user, draft=draft)
+            return StoredAnswer(201, AnnotationSerializer.render(PlannedAnnotation(plan, wanted.votes, campaign)))
+
+        return answered(request, f"user:{user.public_id}", annotate)
 
 
 class ScorecardView(ReaderView):

@@ -59,10 +59,28 @@ class ClaimRequest(StrictSerializer):
 
 
 class AnswerRequest(StrictSerializer):
-    """The choice on one aspect."""
+    """The answer to one aspect: exactly one of the fields beside `aspect`, by the aspect's kind."""
 
     aspect = StrictCharField(max_length=60, trim_whitespace=False)
-    choice = StrictCharField(max_length=20, trim_whitespace=False)
+    choice = StrictCharField(
+        max_length=20, trim_whitespace=False, required=False, help_text="choose_one: A, B, tie or both_bad"
+    )
+    rating = StrictIntegerField(required=False, help_text="rating: of the reply, or of a live turn as a whole")
+    labels = serializers.ListField(
+        child=StrictCharField(max_length=60),
+        required=False,
+        max_length=50,
+        help_text="label: of the reply, or of a live turn as a whole",
+    )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Return the aspect with its one answer."""
+        given = [name for name in attrs if name != "aspect"]
+        if not given:
+            raise serializers.ValidationError({"choice": "Answer the aspect by one of the fields."})
+        if len(given) != 1:
+            raise serializers.ValidationError("Give exactly one answer to each aspect.")
+        return {"aspect": attrs["aspect"], "answer": attrs[given[0]]}
 
 
 class JudgmentRequest(StrictSerializer):
@@ -73,12 +91,16 @@ class JudgmentRequest(StrictSerializer):
     comment = StrictCharField(max_length=2000, required=False, allow_blank=True)
     supersedes = StrictUUIDField(required=False)
 
-    def validate_answers(self, answers: list[dict[str, str]]) -> dict[str, str]:
-        """Return the choice by aspect. An aspect that is answered twice is refused, since one answer would be lost."""
-        choices = {answer["aspect"]: answer["choice"] for answer in answers}
-        if len(choices) != len(answers):
-            raise serializers.ValidationError("An aspect is answered twice.")
-        return choices
+    def validate_answers(self, answers: list[dict[str, Any]]) -> dict[str, Any]:
+        return answers_by_aspect(answers)
+
+
+def answers_by_aspect(answers: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the answer by aspect. An aspect that is answered twice is refused, since one answer would be lost."""
+    choices = {answer["aspect"]: answer["answer"] for answer in answers}
+    if len(choices) != len(answers):
+        raise serializers.ValidationError("An aspect is answered twice.")
+    return choices
 
 
 class ConversationRequest(StrictSerializer):
@@ -95,31 +117,19 @@ class MessageRequest(StrictSerializer):
     text = StrictCharField(trim_whitespace=False, allow_blank=True, help_text="at most 4,000 characters")
 
 
-class TurnAnswerRequest(StrictSerializer):
+class TurnAnswerRequest(AnswerRequest):
     """The answer to one aspect: exactly one of the fields beside `aspect`, by the aspect's kind and scope."""
 
-    aspect = StrictCharField(max_length=60, trim_whitespace=False)
     choice = StrictCharField(max_length=20, required=False, help_text="choose_one: a label, tie or both_bad")
     selected = serializers.ListField(
         child=StrictCharField(max_length=20), required=False, max_length=8, help_text="select_any; [] selects none"
     )
-    rating = StrictIntegerField(required=False, help_text="rating of the turn")
     ratings = serializers.DictField(child=StrictIntegerField(), required=False, help_text="rating by label")
-    labels = serializers.ListField(
-        child=StrictCharField(max_length=60), required=False, max_length=50, help_text="labels of the turn"
-    )
     labels_of = serializers.DictField(
         child=serializers.ListField(child=StrictCharField(max_length=60), max_length=50),
         required=False,
         help_text="labels by candidate",
     )
-
-    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Return the aspect with its one answer."""
-        given = [name for name in attrs if name != "aspect"]
-        if len(given) != 1:
-            raise serializers.ValidationError("Give exactly one answer to each aspect.")
-        return {"aspect": attrs["aspect"], "answer": attrs[given[0]]}
 
 
 class TurnJudgmentRequest(StrictSerializer):
@@ -133,11 +143,7 @@ class TurnJudgmentRequest(StrictSerializer):
     comment = StrictCharField(max_length=2000, required=False, allow_blank=True)
 
     def validate_answers(self, answers: list[dict[str, Any]]) -> dict[str, Any]:
-        """Return the answer by aspect. An aspect that is answered twice is refused, since one answer would be lost."""
-        choices = {answer["aspect"]: answer["answer"] for answer in answers}
-        if len(choices) != len(answers):
-            raise serializers.ValidationError("An aspect is answered twice.")
-        return choices
+        return answers_by_aspect(answers)
 
 
 class ReportRequest(StrictSerializer):

@@ -190,6 +190,11 @@ urlpatterns = [
     path("collections/<id:collection>/retry", collection_views.RetryView.as_view(), name="api_collection_retry"),
     path("conversation_sets", conversation_set_views.ConversationSetsView.as_view(), name="api_conversation_sets"),
     path(
+        "conversation_sets/<id:conversation_set>/annotations",
+        conversation_set_views.AnnotationsView.as_view(),
+        name="api_annotations",
+    ),
+    path(
         "conversation_sets/<id:conversation_set>/scorecard",
         conversation_set_views.ScorecardView.as_view(),
         name="api_scorecard",

@@ -231,3 +231,18 @@ class AnalysisPlan(models.Model):
 
     def __str__(self) -> str:
         return f"analysis plan of {self.campaign}"
+
+
+class LabelReport(models.Model):
+    """Shares of labels and mean ratings on the board of a campaign that judges replies one at a time.
+
+    The newest report replaces the earlier one. `mark` is the version of the judgments that it counts.
+    """
+
+    board = models.OneToOneField(Board, on_delete=models.CASCADE, related_name="label_report")
+    content = models.JSONField(help_text="evalsite.boards.label_reports.AspectReport of each aspect, as dicts")
+    mark = models.CharField(max_length=200)
+    made_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    def __str__(self) -> str:
+        return f"label report of {self.board}"

@@ -30,7 +30,8 @@ class NewGold:
     """A gold item as given in a file or a form.
 
     Its prompt is one of the campaign's (`prompt`, a key) or its own (`turns`). It compares two texts, or the replies of
-    two chatbots (`chatbots`: their names). `right` lists the passing verdicts on the primary aspect.
+    two chatbots (`chatbots`: their names). Where replies are judged one at a time, the second text is empty. `right`
+    lists the passing verdicts on the primary aspect.
     """
 
     key: str
@@ -138,6 +139,7 @@ class GoldBook:
     entrants: Mapping[str, Entrant]
     answered: frozenset[tuple[int, int]]
     there: Mapping[str, GoldItem]
+    single: bool = False
 
     @classmethod
     def of(cls, campaign: Campaign) -> "GoldBook":
@@ -158,6 +160,7 @@ class GoldBook:
             entrants,
             frozenset(replies),
             {item.key: item for item in there},
+            campaign.is_single,
         )
 
     def resolve(self, new: NewGold) -> ResolvedItem:
@@ -193,19 +196,23 @@ class GoldBook:
         return self.prompts[new.prompt] if new.prompt else None
 
     def _entrants(self, new: NewGold) -> tuple[Entrant, Entrant] | None:
+        if self.single:
+            self._check_single(new)
+            return None
         if (new.texts is None) == (new.chatbots is None):
             raise _wrong(new, gettext("it needs reply_a and reply_b, or chatbot_a and chatbot_b"), "reply_a")
         if new.texts is not None:
-            if not all(text.strip() and len(text) <= LONGEST_TEXT and "\0" not in text for text in new.texts):
-                raise _wrong(
-                    new,
-                    gettext("a reply has 1 to %(longest)s characters") % {"longest": whole(LONGEST_TEXT)},
-                    "reply_a",
-                )
+            for text in new.texts:
+                _check_text(new, text)
             if new.texts[0] == new.texts[1]:
                 raise _wrong(new, gettext("both replies are the same"), "reply_b")
             return None
         return self._pair(new, new.chatbots or ("", ""))
+
+    def _check_single(self, new: NewGold) -> None:
+        if new.texts is None or new.texts[1] or new.chatbots is not None:
+            raise _wrong(new, gettext("it needs one reply, reply_a"), "reply_a")
+        _check_text(new, new.texts[0])
 
     def _pair(self, new: NewGold, names: tuple[str, str]) -> tuple[Entrant, Entrant]:
         for column, name in zip(("chatbot_a", "chatbot_b"), names, strict=True):
@@ -227,6 +234,13 @@ class GoldBook:
                     "prompt_id",
                 )
         return first, second
+
+
+def _check_text(new: NewGold, text: str) -> None:
+    if not text.strip() or len(text) > LONGEST_TEXT or "\0" in text:
+        raise _wrong(
+            new, gettext("a reply has 1 to %(longest)s characters") % {"longest": whole(LONGEST_TEXT)}, "reply_a"
+        )
 
 
 def _wrong(new: NewGold, problem: str, field: str) -> InvalidInput:

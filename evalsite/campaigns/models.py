@@ -1,6 +1,6 @@
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
-from typing import Self
+from typing import Protocol, Self
 
 from django.db import models
 from django.db.models import F, Q
@@ -31,6 +31,34 @@ class Rubric(PublicModel):
         return self.name
 
 
+class Answerable(Protocol):
+    """What decides which answers a question has."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def allow_tie(self) -> bool: ...
+    @property
+    def allow_both_bad(self) -> bool: ...
+    @property
+    def minimum(self) -> int | None: ...
+    @property
+    def maximum(self) -> int | None: ...
+    @property
+    def labels(self) -> Sequence[str]: ...
+
+
+def offered_choices(question: Answerable) -> list[str]:
+    """Return the possible verdicts, ratings or labels of a question, in the order of their buttons."""
+    if question.kind == Aspect.Kind.RATING:
+        return [str(one) for one in range(question.minimum or 0, (question.maximum or 0) + 1)]
+    if question.kind == Aspect.Kind.LABEL:
+        return list(question.labels)
+    tie = ["tie"] if question.allow_tie else []
+    both_bad = ["both_bad"] if question.allow_both_bad else []
+    return ["A", *tie, "B", *both_bad]
+
+
 class Aspect(models.Model):
     """A question about the candidates. The aspect at position 0 is the primary one."""
 
@@ -56,7 +84,8 @@ class Aspect(models.Model):
     scope = models.CharField(max_length=12, choices=Scope, default=Scope.CANDIDATE)
     minimum = models.SmallIntegerField(null=True, blank=True, help_text="lowest rating")
     maximum = models.SmallIntegerField(null=True, blank=True, help_text="highest rating")
-    labels = models.JSONField(default=list, blank=True, help_text="labels to choose from, any number of them")
+    labels = models.JSONField(default=list, blank=True, help_text="labels to choose from")
+    one_label = models.BooleanField(default=False, help_text="an answer has exactly one label, not any number of them")
 
     class Meta:
         ordering = ["position"]
@@ -80,10 +109,8 @@ class Aspect(models.Model):
 
     @property
     def choices(self) -> list[str]:
-        """Return the possible verdicts, in the order of their buttons."""
-        tie = ["tie"] if self.allow_tie else []
-        both_bad = ["both_bad"] if self.allow_both_bad else []
-        return ["A", *tie, "B", *both_bad]
+        """Return the possible verdicts, ratings or labels, in the order of their buttons."""
+        return offered_choices(self)
 
     def choices_among(self, labels: Iterable[str]) -> list[str]:
         """Return the possible verdicts on the candidates with these labels."""
@@ -129,6 +156,7 @@ class Campaign(ShownNames, PublicModel):
     class Mode(models.TextChoices):
         STATIC = "static", _("Replies from files or collections are compared")
         LIVE = "live", _("Annotators chat with the chatbots and judge every turn")
+        SINGLE = "single", _("Replies are labelled or rated one at a time")
 
     class Screening(models.TextChoices):
         OFF = "off", "annotators are not screened"
@@ -212,7 +240,7 @@ class Campaign(ShownNames, PublicModel):
                 condition=Q(state__in=["draft", "pilot", "running", "paused", "stopped"]),
                 name="campaign_state_known",
             ),
-            models.CheckConstraint(condition=Q(mode__in=["static", "live"]), name="campaign_mode_known"),
+            models.CheckConstraint(condition=Q(mode__in=["static", "live", "single"]), name="campaign_mode_known"),
             models.CheckConstraint(
                 condition=Q(visibility__in=["private", "link", "public"]), name="campaign_visibility_known"
             ),
@@ -298,6 +326,11 @@ class Campaign(ShownNames, PublicModel):
     def is_live(self) -> bool:
         """Return whether annotators chat with the chatbots (`LiveSettings`)."""
         return self.mode == self.Mode.LIVE
+
+    @property
+    def is_single(self) -> bool:
+        """Return whether an assignment has one reply, which is labelled or rated."""
+        return self.mode == self.Mode.SINGLE
 
 
 class Study(PublicModel):
@@ -683,7 +716,8 @@ class Retirement(models.Model):
 class GoldItem(PublicModel):
     """A comparison with a known answer, hidden among the others, to check an annotator. It does not affect ranks.
 
-    It compares two texts, or the replies of two entrants. `right` holds the passing verdicts on the primary aspect. "A"
+    It compares two texts, or the replies of two entrants. Where replies are judged one at a time it has one text
+    (`text_a`). `right` holds the passing verdicts on the primary aspect. "A"
     is the first reply here, whichever side shows it. Immutable; a wrong item is withdrawn.
     """
 
@@ -702,9 +736,9 @@ class GoldItem(PublicModel):
         constraints = [
             models.UniqueConstraint(fields=["campaign", "key"], name="gold_key_once"),
             models.CheckConstraint(
-                condition=(Q(entrant_a__isnull=True, entrant_b__isnull=True) & ~Q(text_a="") & ~Q(text_b=""))
+                condition=(Q(entrant_a__isnull=True, entrant_b__isnull=True) & ~Q(text_a=""))
                 | Q(entrant_a__isnull=False, entrant_b__isnull=False, text_a="", text_b=""),
-                name="gold_compares_texts_or_entrants",
+                name="gold_shows_texts_or_entrants",
             ),
         ]
 

@@ -71,6 +71,12 @@ def qualification_set(
     *, campaign: Campaign, items: Sequence[NewQualificationItem], pass_mark: int, by: User | None = None
 ) -> None:
     """Set the qualification items; `pass_mark` correct answers pass. Fixed once collecting begins."""
+    if items and campaign.is_single:
+        raise Conflict(
+            _("Qualification compares two replies, and here replies are judged one at a time."),
+            hint=_("Check annotators by gold items instead."),
+            field="items",
+        )
     choices = aspect_primary(campaign).choices
     if not 0 <= pass_mark <= len(items):
         raise InvalidInput(_("The pass mark is from 0 to %(items)s.") % {"items": len(items)}, field="pass_mark")

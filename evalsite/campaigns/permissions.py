@@ -195,7 +195,7 @@ def as_markdown() -> str:
         ("see its endpoints, their health, calls and costs", members, "–"),
         ("register, change, test and pause endpoints, and collect replies", makers, "–"),
         ("see its imported conversations and their scorecards", members, "–"),
-        ("import conversations, erase users and delete sets of conversations", makers, "–"),
+        ("import and annotate conversations, erase users, delete sets of conversations", makers, "–"),
         ("send files of prompts by the API", makers, "its set"),
         ("send files of replies by the API", makers, "to its set"),
         ("import files of votes by the API", makers, "–"),

@@ -22,8 +22,10 @@ from evalsite.campaigns.models import (
     Retirement,
     Rubric,
     StoppingSpec,
+    offered_choices,
 )
 from evalsite.campaigns.plans import PlanOptions, policy_check
+from evalsite.campaigns.questions import kinds_check, scale_check
 from evalsite.campaigns.selectors import gold_in_use, gold_misfits, qualification_misfits
 from evalsite.chatbots.models import Version
 from evalsite.core import jobs
@@ -50,11 +52,12 @@ class NewAspect:
     minimum: int | None = None
     maximum: int | None = None
     labels: tuple[str, ...] = ()
+    one_label: bool = False
 
     @property
     def choices(self) -> list[str]:
-        """Return the possible verdicts, as `campaigns.models.Aspect` does."""
-        return ["A", *(["tie"] if self.allow_tie else []), "B", *(["both_bad"] if self.allow_both_bad else [])]
+        """Return the possible answers, as `campaigns.models.Aspect` does."""
+        return offered_choices(self)
 
 
 LONGEST_LICENCE = 100
@@ -64,6 +67,7 @@ LONGEST_LICENCE = 100
 class Design:
     """Settings of a campaign: sizes, pay and limits. Units as in campaigns.models."""
 
+    mode: Campaign.Mode = Campaign.Mode.STATIC
     visibility: Campaign.Visibility = Campaign.Visibility.PRIVATE
     admission: Campaign.Admission = Campaign.Admission.MEMBERS
     shows_prompts: bool = False
@@ -105,6 +109,8 @@ def rubric_create(*, organisation: Organisation, name: str, aspects: tuple[NewAs
     """Create a rubric. Its first aspect is the primary one."""
     if not aspects:
         raise InvalidInput(_("A rubric needs at least one aspect."), field="aspects")
+    for aspect in aspects:
+        scale_check(kind=aspect.kind, labels=aspect.labels, minimum=aspect.minimum, maximum=aspect.maximum)
     with write_transaction():
         rubric = Rubric.objects.create(organisation=organisation, name=name)
         Aspect.objects.bulk_create(
@@ -120,6 +126,7 @@ def rubric_create(*, organisation: Organisation, name: str, aspects: tuple[NewAs
                 minimum=aspect.minimum,
                 maximum=aspect.maximum,
                 labels=list(aspect.labels),
+                one_label=aspect.one_label,
             )
             for position, aspect in enumerate(aspects)
         )
@@ -179,6 +186,7 @@ def campaign_create(
             description=description,
             prompt_set=prompt_set,
             rubric=rubric,
+            mode=design.mode,
             visibility=design.visibility,
             admission=design.admission,
             shows_prompts=design.shows_prompts,
@@ -424,14 +432,22 @@ def _check_start(campaign: Campaign, pilot: int | None) -> None:
         raise Conflict(
             _("The campaign is %(state)s; only a draft or a paused one can start.") % {"state": campaign.state_text}
         )
-    if campaign.entrants.filter(state=Entrant.State.ACTIVE).count() < 2:
-        raise Conflict(_("A campaign needs at least two chatbots."), hint=_("Add entrants first."), field="entrants")
+    _check_entrants(campaign)
+    kinds_check(campaign)
     if not campaign.is_live and not campaign.prompt_set.prompts.exists():
         raise Conflict(_("The prompt set is empty."), hint=_("Add prompts first."), field="prompt_set")
     plan_check(campaign)
     _check_gold(campaign)
     _check_qualification(campaign)
     deadline_check(campaign, timezone.now())
+
+
+def _check_entrants(campaign: Campaign) -> None:
+    active = campaign.entrants.filter(state=Entrant.State.ACTIVE).count()
+    if campaign.is_single and not active:
+        raise Conflict(_("A campaign needs at least one chatbot."), hint=_("Add entrants first."), field="entrants")
+    if not campaign.is_single and active < 2:
+        raise Conflict(_("A campaign needs at least two chatbots."), hint=_("Add entrants first."), field="entrants")
 
 
 def pilot_waits(campaign: Campaign) -> bool:

@@ -19,6 +19,7 @@ from evalsite.scorecards.models import ConversationSet
 from evalsite.scorecards.selectors import (
     STRATEGIES,
     ShownScorecard,
+    annotations_of,
     conversations_counted,
     examples_of,
     may_change,
@@ -51,6 +52,7 @@ def set_context(found: ConversationSet, user: User, query: QueryDict) -> dict[st
         "conversations": conversations_counted(found),
         "pending": scorecard_pending(found),
         "may_change": may_change(user, found.organisation),
+        "annotations": annotations_of(found),
         "log": log_rows(list(audit_of(found.public_id)[:_LOGGED])),
     }
     if shown is None:

@@ -1,10 +1,11 @@
 """Forms of the set-up, with the allowed values of each field."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django import forms
+from django.http import QueryDict
 from django.utils.text import slugify
 from django.utils.translation import gettext_lazy as _
 
@@ -278,6 +279,19 @@ class GoldForm(forms.Form):
         widget=forms.CheckboxSelectMultiple,
     )
     explanation = forms.CharField(label=_("Why (optional; only you see it)"), required=False, max_length=2000)
+
+
+class SingleGoldForm(GoldForm):
+    """A gold item where replies are judged one at a time. `answers` are the question's values with their names."""
+
+    reply_b = None  # type: ignore[assignment]  # Django removes a field of the base class that is None here.
+    reply_a = forms.CharField(label=_("The reply"), widget=forms.Textarea(attrs={"rows": 3}), max_length=LONGEST_CELL)
+
+    def __init__(self, data: QueryDict | None = None, *, answers: Sequence[tuple[str, str]]) -> None:
+        super().__init__(data)
+        right = self.fields["right"]
+        assert isinstance(right, forms.MultipleChoiceField)  # noqa: S101
+        right.choices, right.help_text = answers, _("Each of the ticked answers passes.")
 
 
 class PilotForm(forms.Form):

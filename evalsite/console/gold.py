@@ -14,8 +14,10 @@ from evalsite.campaigns.gold import gold_add, gold_bytes
 from evalsite.campaigns.gold_file import GoldReport, gold_from, gold_import, gold_preview
 from evalsite.campaigns.models import Campaign, GoldItem
 from evalsite.campaigns.permissions import Act
+from evalsite.campaigns.questions import label_text
+from evalsite.campaigns.selectors import aspect_primary
 from evalsite.campaigns.storage_quota import rows_admit
-from evalsite.console.forms import GoldForm
+from evalsite.console.forms import GoldForm, SingleGoldForm
 from evalsite.console.page_frame import CampaignContext
 from evalsite.console.pending_uploads import file_keep
 from evalsite.console.tables import ROWS, page_number, paged
@@ -61,7 +63,7 @@ def _row(item: GoldItem, found: Mapping[str, Any], given_back: int) -> dict[str,
         "text": (item.prompt.turns or [{"text": ""}])[-1]["text"],
         "a": str(item.entrant_a.version) if item.entrant_a else item.text_a,
         "b": str(item.entrant_b.version) if item.entrant_b else item.text_b,
-        "right": [verdict_words()[verdict] for verdict in item.right],
+        "right": [verdict_words().get(verdict) or label_text(verdict) for verdict in item.right],
         "given": given,
         "failed": share(1 - found["passed"] / given) if given else "–",
         "interval": f"{share(1 - found['upper'])} – {share(1 - found['lower'])}" if given else "",
@@ -109,6 +111,14 @@ def gold_import_pending(campaign: Campaign, by: User) -> int:
     ]
     uploads_drop(subject=campaign.public_id, purpose="gold")
     return sum(report.count("add") for report in reports)
+
+
+def gold_form(campaign: Campaign, sent: QueryDict | None = None) -> GoldForm:
+    """Return the form of a new item: of two replies, or of one where replies are judged one at a time."""
+    if not campaign.is_single:
+        return GoldForm(sent)
+    answers = [(one, label_text(one)) for one in aspect_primary(campaign).choices]
+    return SingleGoldForm(sent, answers=answers)
 
 
 def gold_write(campaign: Campaign, form: GoldForm, by: User) -> None:

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods
 
 from evalsite.campaigns.permissions import Act
 from evalsite.console.forms import GoldForm
-from evalsite.console.gold import gold_context, gold_import_pending, gold_keep, gold_write
+from evalsite.console.gold import gold_context, gold_form, gold_import_pending, gold_keep, gold_write
 from evalsite.console.page_frame import CampaignContext, campaign_context_for, frame, person
 from evalsite.console.views import console_page
 from evalsite.core.errors import InvalidInput, TouchstoneError
@@ -23,9 +23,9 @@ from evalsite.core.errors import InvalidInput, TouchstoneError
 def gold(request: HttpRequest, key: str) -> HttpResponse:
     """Show the items. A file is reviewed first; an item from the form is added at once."""
     desk = campaign_context_for(request, key, Act.GOLD)
-    form, trouble, status = GoldForm(), "", 200
+    form, trouble, status = gold_form(desk.campaign), "", 200
     if request.method == "POST":
-        form = GoldForm(request.POST) if "write" in request.POST else form
+        form = gold_form(desk.campaign, request.POST) if "write" in request.POST else form
         try:
             _sent(request, desk, form)
             return redirect("console_gold", key=key)

@@ -88,6 +88,8 @@ def _pages(desk: CampaignContext) -> list[tuple[str, str]]:
     money = [("console_payments", _("Payments"))] if desk.may(Act.PAY) else []
     judged = [("console_annotators", _("Annotators")), *gold, ("console_judgments", _("Judgments"))]
     pairs, fits = ("console_pairs", _("Pairs")), ("console_fits", _("Fits"))
+    if campaign.is_single:  # Nothing is compared or fitted.
+        return [overview, *setup, *content, *judged, *money, log]
     return [overview, *setup, pairs, *content, *submitted, *judged, fits, *money, log]
 
 

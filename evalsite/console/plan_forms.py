@@ -195,6 +195,24 @@ class QualityForm(forms.Form):
         return options_of(self, "screening", SCREENINGS, {})
 
 
+class SingleQualityForm(QualityForm):
+    """Quality settings of a campaign that judges replies one at a time. Nothing is shared out or tied there."""
+
+    # Django removes a field of the base class that is None here.
+    overlap_share = None  # type: ignore[assignment]
+    overlap_votes = None  # type: ignore[assignment]
+    fits_known_ties = None  # type: ignore[assignment]
+    votes_per_item = forms.IntegerField(
+        label=_("Annotators of each reply"),
+        help_text=_("With two or more, their agreement is known."),
+        min_value=1,
+        max_value=MOST_VOTES_PER_ITEM,
+    )
+    block_size = forms.IntegerField(
+        label=_("Replies that an annotator is given at a time"), min_value=1, max_value=MOST_IN_A_BLOCK
+    )
+
+
 class EntrantField(forms.ModelChoiceField):  # type: ignore[type-arg]  # only its stubs are generic
     """An entrant, by name and version."""
 

@@ -11,6 +11,7 @@ from evalsite.campaigns.live import live_launch_check
 from evalsite.campaigns.models import Campaign, Onboarding, PlanSpec
 from evalsite.campaigns.onboarding import qualification_of
 from evalsite.campaigns.plans import PlanOptions
+from evalsite.campaigns.questions import label_text
 from evalsite.campaigns.selectors import (
     aspect_primary,
     entrants_active,
@@ -97,7 +98,31 @@ def _screens_blindly(campaign: Campaign, plan: PlanOptions) -> bool:
 
 def review_context(campaign: Campaign) -> dict[str, Any]:
     """Return the summary, and what is missing."""
+    if campaign.is_single:
+        return _single_review(campaign)
     return _live_review(campaign) if campaign.is_live else _static_review(campaign)
+
+
+def _single_review(campaign: Campaign) -> dict[str, Any]:
+    """Return the summary of a campaign that judges replies one at a time."""
+    aspect = aspect_primary(campaign)
+    missing = [("quality", text) for text in _gold_missing(campaign)] if campaign.gold_share else []
+    notes = [left_out_text()] if members_are_left_out(campaign) else []
+    if onboarding_of(campaign).platform != Onboarding.Platform.NONE and not arrivals_are_checked(campaign):
+        notes.append(unchecked_text())
+    facts = [
+        ("", _("Question"), aspect.question),
+        ("", _("Answers"), ", ".join(label_text(one) for one in aspect.choices)),
+        ("", _("Replies"), whole(campaign.prompt_set.prompts.filter(corrected_by__isnull=True).count())),
+        ("", _("Chatbots"), whole(entrants_active(campaign).count())),
+        ("annotators", _("Judged by"), campaign.get_admission_display()),
+        *((step, name, value) for step, name, value in _received(campaign) if step == "annotators"),
+        ("annotators", _("Board seen by"), campaign.get_visibility_display()),
+        ("annotators", _("Pay"), f"{_price(campaign)} {campaign.get_pay_per_display()}"),
+        ("quality", _("Annotators of each reply"), whole(campaign.votes_per_item)),
+        ("quality", _("Gold"), f"{plain(100 * campaign.gold_share)} %"),
+    ]
+    return {"missing": missing, "notes": notes, "facts": facts, "ready": not missing}
 
 
 def _live_review(campaign: Campaign) -> dict[str, Any]:

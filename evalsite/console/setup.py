@@ -49,7 +49,7 @@ from evalsite.console.live_forms import (
 )
 from evalsite.console.page_frame import CampaignContext, Link
 from evalsite.console.pending_uploads import file_keep
-from evalsite.console.plan_forms import QualityForm, StoppingForm, options_of
+from evalsite.console.plan_forms import QualityForm, SingleQualityForm, StoppingForm, options_of
 from evalsite.console.submissions import SubmissionsForm, accepted_from, accepted_initial
 from evalsite.core.column_choice import ColumnsUnclear, columns_named
 from evalsite.core.db import write_transaction
@@ -74,6 +74,7 @@ from evalsite.submissions.services import submissions_accept
 
 AFTER_PILOT = ("annotators", "quality", "stopping", "submissions", "review")
 STEPS = ("goal", "prompts", "chatbots", "annotators", "quality", "stopping", "submissions", "review")
+SINGLE_STEPS = ("annotators", "quality", "review")  # The question and the replies are fixed.
 LIVE_AFTER_PILOT = ("annotators", "stopping", "review")
 LIVE_STEPS = ("goal", "conversation", "chatbots", "annotators", "stopping", "review")
 FORMS: Mapping[str, type[Form]] = {
@@ -89,6 +90,7 @@ LIVE_FORMS: Mapping[str, type[Form]] = {
     "annotators": LiveAnnotatorsForm,
     "stopping": StoppingForm,
 }
+SINGLE_FORMS: Mapping[str, type[Form]] = {"annotators": AnnotatorsForm, "quality": SingleQualityForm}
 RECEPTION = (
     *("platform", "code_complete", "code_screened_out", "code_failed"),
     *("instructions", "erasure", "consent_required"),
@@ -114,11 +116,15 @@ def step_labels() -> dict[str, str]:
 
 def forms_of(campaign: Campaign) -> Mapping[str, type[Form]]:
     """Return the forms of the steps that have one."""
+    if campaign.is_single:
+        return SINGLE_FORMS
     return LIVE_FORMS if campaign.is_live else FORMS
 
 
 def steps_of(campaign: Campaign) -> tuple[str, ...]:
     """Return the steps in which the campaign can still be changed."""
+    if campaign.is_single:
+        return SINGLE_STEPS
     if pilot_waits(campaign):
         return LIVE_AFTER_PILOT if campaign.is_live else AFTER_PILOT
     return LIVE_STEPS if campaign.is_live else STEPS
@@ -134,7 +140,7 @@ def steps_context(desk: CampaignContext, step: str) -> dict[str, Any]:
         "step": step,
         "step_label": labels[step],
         "steps": [Link(labels[name], desk.url("console_step", name), name == step) for name in steps],
-        "piloted": steps in {AFTER_PILOT, LIVE_AFTER_PILOT},
+        "piloted": pilot_waits(desk.campaign),
         "forecasts": step == "stopping" and not desk.campaign.is_live,
         "next_url": desk.url("console_step", following) if following else None,
         "next_label": labels[following] if following else "",

@@ -479,6 +479,7 @@ def _more_labels() -> dict[str, str]:
         "record_maker": _("Record who made it"),
         **_endpoint_labels(),
         "make_conversation_set": _("Make a set of conversations"),
+        "annotate": _("Annotate conversations"),
         "import_conversations": _("Import conversations"),
         "erase_user": _("Erase a user"),
         "invite": _("Invite"),

@@ -4,6 +4,7 @@ from django.urls import path
 
 from evalsite.console import (
     analysis_plan_views,
+    annotation_views,
     conversation_views,
     endpoint_views,
     gold_views,
@@ -48,6 +49,7 @@ urlpatterns = [
     path("conversations/", conversation_views.conversation_sets, name="console_conversation_sets"),
     path("conversations/import/", conversation_views.import_file, name="console_conversation_import"),
     path("conversations/<uuid:public_id>/", conversation_views.conversation_set, name="console_conversation_set"),
+    path("conversations/<uuid:public_id>/annotate/", annotation_views.annotate, name="console_annotate"),
     path("conversations/<uuid:public_id>/chatbot/", conversation_views.chatbot, name="console_conversation_chatbot"),
     path(
         "conversations/<uuid:public_id>/scorecard.csv", conversation_views.scorecard_csv, name="console_scorecard_csv"

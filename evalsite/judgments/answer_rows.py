@@ -11,9 +11,12 @@ from evalsite.judgments.models import Answer
 Choice = str | int | Sequence[str] | Mapping[str, int] | Mapping[str, Sequence[str]]
 """An answer to one aspect: a verdict, the selected labels, a rating or labels (one, or one for each candidate)."""
 
+_PARTS = {Aspect.Kind.RATING.value: "rating", Aspect.Kind.LABEL.value: "labels"}
+
 
 class UnknownVerdict(InvalidInput):
-    """A choice that its aspect does not offer. `aspect` is its key, so that an entry point can name the input field."""
+    """A choice that its aspect does not offer. `aspect` is its key and `part` the part of the answer, for entry points
+    that name the input field."""
 
     def __init__(self, aspect: Aspect, choice: object, offered: Iterable[object] | None = None) -> None:
         offered = aspect.choices if offered is None else offered
@@ -23,6 +26,7 @@ class UnknownVerdict(InvalidInput):
             field="answers",
         )
         self.aspect = aspect.key
+        self.part = _PARTS.get(aspect.kind, "choice")
 
 
 def answers_of(aspect: Aspect, choice: Choice, candidates: Mapping[str, int]) -> list[Answer]:
@@ -74,11 +78,21 @@ def _labelled(aspect: Aspect, choice: Choice, candidates: Mapping[str, int]) -> 
     for candidate, labels in _each(aspect, choice, candidates):
         if isinstance(labels, str) or not isinstance(labels, Sequence):
             raise UnknownVerdict(aspect, labels, aspect.labels)
+        if aspect.one_label and len(set(labels)) != 1:
+            raise _label_count(aspect)
         for label in sorted(set(labels)):
             if label not in aspect.labels:
                 raise UnknownVerdict(aspect, label, aspect.labels)
             rows.append(Answer(aspect=aspect, candidate_id=candidate, value=label))
     return rows or [Answer(aspect=aspect, candidate=None, value=Answer.Value.NONE)]
+
+
+def _label_count(aspect: Aspect) -> InvalidInput:
+    return InvalidInput(
+        _("%(key)s has exactly one label.") % {"key": repr(aspect.key)},
+        hint=_("Use one of: %(choices)s.") % {"choices": ", ".join(aspect.labels)},
+        field="answers",
+    )
 
 
 def _each(aspect: Aspect, choice: Choice, candidates: Mapping[str, int]) -> list[tuple[int | None, object]]:

@@ -17,12 +17,12 @@ LONGEST_PACE_S = 600.0  # a break is not pace
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One assignment of a block. `given` is the judgment in force; `choices` maps aspect keys to its choices."""
+    """One assignment of a block. `given` is the judgment in force; `choices` maps aspect keys to its values."""
 
     assignment: Assignment
     number: int
     given: Judgment | None
-    choices: Mapping[str, str]
+    choices: Mapping[str, tuple[str, ...]]
     changeable: bool
 
     @property
@@ -69,7 +69,7 @@ def block_newest(*, campaign: Campaign, annotator: Annotator) -> NewestBlock:
         return NewestBlock(())
     rows = own.filter(block=newest).select_related("place__prompt", "gold").order_by("block_position", "pk")
     rows = rows.prefetch_related(
-        "candidates__reply", "judgments__answers__aspect", "judgments__answers__candidate", "judgments__superseded_by"
+        "judgments__answers__aspect", "judgments__answers__candidate", "judgments__superseded_by"
     )
     now = timezone.now()
     return NewestBlock(tuple(_item(row, number, now) for number, row in enumerate(rows, start=1)))
@@ -81,12 +81,13 @@ def _item(assignment: Assignment, number: int, now: datetime) -> Item:
     return Item(assignment, number, given, choices_of(given), changeable=given is not None and held)
 
 
-def choices_of(judgment: Judgment | None) -> dict[str, str]:
-    """Return the choices of a judgment, from aspect key to "A", "B", "tie" or "both_bad"."""
-    if judgment is None:
-        return {}
-    answers = judgment.answers.all()
-    return {answer.aspect.key: answer.candidate.label if answer.candidate else answer.value for answer in answers}
+def choices_of(judgment: Judgment | None) -> dict[str, tuple[str, ...]]:
+    """Return the choices of a judgment, from aspect key to "A", "B", "tie", "both_bad", a rating, or labels."""
+    found: dict[str, tuple[str, ...]] = {}
+    for answer in [] if judgment is None else judgment.answers.all():
+        value = answer.candidate.label if answer.candidate else answer.value
+        found[answer.aspect.key] = (*found.get(answer.aspect.key, ()), value)
+    return found
 
 
 def pace_s(*, campaign: Campaign, annotator: Annotator) -> float | None:

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from evalsite.campaigns.models import Campaign, Entrant, GoldItem
 from evalsite.campaigns.selectors import gold_in_use
-from evalsite.judgments.claim_sql import assignments_issue, claimable, queued_lock, replies_shown
+from evalsite.judgments.claim_sql import Claimable, assignments_issue, claimable, queued_lock, replies_shown
 from evalsite.judgments.conflict_of_interest import leaves_a_pair, own_entrants
 from evalsite.judgments.item_keys import item_parts
 from evalsite.judgments.models import Annotator, Assignment, Candidate, Enrolment, Place
@@ -55,9 +55,9 @@ def _compose_and_issue(
     for seat in seats:
         of_gold = gold[seat.key] if seat.gold else None
         if of_gold and not of_gold.entrant_a_id:
-            candidates = _text_candidates(seat.swapped)
+            candidates = _text_candidates(of_gold, seat.swapped)
         else:
-            candidates = _pair_candidates(
+            candidates = _reply_candidates(
                 of_gold.item if of_gold else waiting[seat.key], seat.swapped, replies, of_gold
             )
         if candidates:
@@ -93,6 +93,10 @@ def _seats_locked(
     window = None if own else WINDOW * size * _most_copies(campaign)
     given = _assignments_given(campaign, annotator) if gold else 0
 
+    def read(at_most: int | None, *, lock: bool = False) -> dict[int, str]:
+        found = claimable(campaign.pk, annotator.pk, without=[] if lock else sorted(taken), at_most=at_most, lock=lock)
+        return _first_together(found, own) if campaign.is_single else {key: one.item for key, one in found.items()}
+
     def composed(waiting: Mapping[int, str]) -> Sequence[BlockItem]:
         return compose_block(
             [_queued_item(key, item) for key, item in waiting.items()],
@@ -102,6 +106,7 @@ def _seats_locked(
             size=size,
             gold=[_queued_gold(item) for item in gold.values()],
             gold_share=campaign.gold_share,
+            in_order=campaign.is_single,
         )
 
     waiting: dict[int, str] = {}
@@ -110,7 +115,7 @@ def _seats_locked(
     taken: set[int] = set()
     held: set[int] = set()
     for _ in range(COMPOSED_AT_MOST):
-        waiting = claimable(campaign.pk, annotator.pk, without=sorted(taken), at_most=window)
+        waiting = read(window)
         seats = composed(waiting)
         asked = [seat.key for seat in seats if not seat.gold]
         held = queued_lock(asked)
@@ -118,9 +123,16 @@ def _seats_locked(
             break
         taken |= set(asked) - held
     if taken and not held and not own:
-        waiting = claimable(campaign.pk, annotator.pk, without=[], at_most=size, lock=True)
+        waiting = read(size, lock=True)
         seats, held = composed(waiting), set(waiting)
     return waiting, [seat for seat in seats if seat.gold or seat.key in held]
+
+
+def _first_together(waiting: Mapping[int, Claimable], own: set[int]) -> dict[int, str]:
+    """Return the first waiting items that belong together: turns of one conversation, or several short ones."""
+    allowed = {key: one for key, one in waiting.items() if own.isdisjoint(item_parts(one.item)[1])}
+    first = next((one.priority for one in allowed.values()), None)
+    return {key: one.item for key, one in allowed.items() if one.priority == first}
 
 
 # Gold -----------------------------------------------------------------------------------------------------
@@ -146,7 +158,7 @@ def _assignments_given(campaign: Campaign, annotator: Annotator) -> int:
 
 
 def _queued_gold(item: GoldItem) -> QueuedItem:
-    """Convert gold for the composer. A comparison of texts gets entrant ids that no chatbot has."""
+    """Convert gold for the composer. Texts get entrant ids that no chatbot has."""
     return QueuedItem(item.pk, item.entrant_a_id or -1, item.entrant_b_id or -2, item.prompt_id)
 
 
@@ -157,8 +169,8 @@ def _gold_assignment(campaign: Campaign, item: GoldItem, terms: Mapping[str, Any
     return Assignment(campaign=campaign, place=place, item=item.item, purpose=gold, gold=item, **terms)
 
 
-def _text_candidates(swapped: bool) -> list[Candidate]:
-    sides = "BA" if swapped else "AB"
+def _text_candidates(gold: GoldItem, swapped: bool) -> list[Candidate]:
+    sides = "A" if not gold.text_b else "BA" if swapped else "AB"
     return [Candidate(position=position, gold_side=side) for position, side in enumerate(sides)]
 
 
@@ -169,8 +181,8 @@ def _most_copies(campaign: Campaign) -> int:
 
 
 def _queued_item(key: int, item: str) -> QueuedItem:
-    prompt, (a, b) = item_parts(item)
-    return QueuedItem(key, a, b, prompt)
+    prompt, entrants = item_parts(item)
+    return QueuedItem(key, entrants[0], entrants[-1], prompt)
 
 
 def _current_replies(items: Iterable[str]) -> dict[tuple[int, int], int]:
@@ -179,12 +191,12 @@ def _current_replies(items: Iterable[str]) -> dict[tuple[int, int], int]:
     return replies_shown({(entrant, prompt) for prompt, pair in parts for entrant in pair})
 
 
-def _pair_candidates(
+def _reply_candidates(
     item: str, swapped: bool, replies: Mapping[tuple[int, int], int], gold: GoldItem | None
 ) -> list[Candidate]:
-    """Return both replies on their sides; none if one was withdrawn after the plan was made."""
-    prompt, pair = item_parts(item)
-    sides = pair[::-1] if swapped else pair
+    """Return the replies on their sides; none if one was withdrawn after the plan was made."""
+    prompt, entrants = item_parts(item)
+    sides = entrants[::-1] if swapped else entrants
     if any((entrant, prompt) not in replies for entrant in sides):
         return []
     return [

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from django.db import connection
 
@@ -249,10 +249,17 @@ def claim_terms(campaign: Campaign, annotator: int) -> Terms:
     return Terms(lifted is not None and not lifted, bool(qualifies), bool(consent))
 
 
+class Claimable(NamedTuple):
+    """A queued assignment that may be issued. Assignments of equal priority belong together."""
+
+    item: str
+    priority: int
+
+
 def claimable(
     campaign: int, annotator: int, *, without: Sequence[int], at_most: int | None, lock: bool = False
-) -> dict[int, str]:
-    """Return queued assignments with items that this annotator has not seen (key to item), highest priority first.
+) -> dict[int, Claimable]:
+    """Return queued assignments (by key) with items that this annotator has not seen, highest priority first.
 
     lock: lock these rows, and pass over those that others are claiming.
 
@@ -263,16 +270,15 @@ def claimable(
     left_out = f"AND queued.id NOT IN ({_placeholders(without)}) " if without else ""
     limit = "" if at_most is None else f"LIMIT {at_most:d}"
     locked = row_locks(" FOR UPDATE OF queued SKIP LOCKED") if lock else ""
-    return dict(
-        rows(
-            "SELECT queued.id, queued.item FROM judgments_assignment queued "  # noqa: S608  our numbers
-            f"WHERE queued.campaign_id = %s AND queued.state = 'queued' {left_out}"
-            "AND NOT COALESCE((SELECT true FROM judgments_assignment seen WHERE seen.annotator_id = %s "
-            "AND seen.item = queued.item AND seen.source = 'plan'), false) "
-            f"ORDER BY queued.priority, queued.id {limit}{locked}",
-            [campaign, *without, annotator],
-        )
+    found = rows(
+        "SELECT queued.id, queued.item, queued.priority FROM judgments_assignment queued "  # noqa: S608  our numbers
+        f"WHERE queued.campaign_id = %s AND queued.state = 'queued' {left_out}"
+        "AND NOT COALESCE((SELECT true FROM judgments_assignment seen WHERE seen.annotator_id = %s "
+        "AND seen.item = queued.item AND seen.source = 'plan'), false) "
+        f"ORDER BY queued.priority, queued.id {limit}{locked}",
+        [campaign, *without, annotator],
     )
+    return {key: Claimable(item, priority) for key, item, priority in found}
 
 
 def queued_lock(keys: Sequence[int]) -> set[int]:
@@ -290,6 +296,8 @@ def queued_lock(keys: Sequence[int]) -> set[int]:
 def replies_shown(asked: Collection[tuple[int, int]]) -> dict[tuple[int, int], int]:
     """Return the current reply that can be shown for each requested (entrant, prompt).
 
+    A reply of origin LIVE has its text in its conversation.
+
     Each is looked up by a subquery, as above: a join would read all replies of each version.
     """
     if not asked:
@@ -297,7 +305,7 @@ def replies_shown(asked: Collection[tuple[int, int]]) -> dict[tuple[int, int], i
     found = rows(
         "SELECT asked.column1, asked.column2, (SELECT reply.id FROM chatbots_reply reply "  # noqa: S608  our numbers
         "WHERE reply.version_id = entrant.version_id AND reply.prompt_id = asked.column2 "
-        "AND reply.sample = 1 AND reply.text IS NOT NULL "
+        "AND reply.sample = 1 AND (reply.text IS NOT NULL OR reply.origin = 'live') "
         "AND NOT EXISTS (SELECT 1 FROM chatbots_reply later WHERE later.corrects_id = reply.id)) "
         f"FROM (VALUES {', '.join(['(%s, %s)'] * len(asked))}) AS asked "
         "JOIN campaigns_entrant entrant ON entrant.id = asked.column1",

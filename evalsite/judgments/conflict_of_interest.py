@@ -58,9 +58,9 @@ def members_would_be_left_out(campaign: Campaign) -> bool:
 
 
 def leaves_a_pair(campaign: Campaign, own: set[int]) -> bool:
-    """Return whether at least two entrants remain without these."""
+    """Return whether enough entrants remain without these: two, or one where replies are judged one at a time."""
     active = Entrant.objects.filter(campaign=campaign, state=Entrant.State.ACTIVE)
-    return active.exclude(pk__in=own).count() >= 2
+    return active.exclude(pk__in=own).count() >= (1 if campaign.is_single else 2)
 
 
 def campaigns_with_others(user: User) -> QuerySet[Entrant]:

@@ -2,7 +2,7 @@
 
 import uuid
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Container, Mapping
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -46,9 +46,10 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """One answer on one aspect. `choice` is "A" (the first entrant), "B", "tie" or "both_bad".
+    """One answer on one aspect. `choice` is "A" (the first entrant), "B", "tie" or "both_bad"; a rating or a label.
 
-    `first` and `second` are entrants; None for a text of gold. `reasons` and `comment` are those of the annotator.
+    `first` and `second` are entrants; None for a text of gold, and for the second one where there is one reply.
+    `reasons` and `comment` are those of the annotator.
     """
 
     judgment: uuid.UUID
@@ -100,9 +101,15 @@ def judgments_page(
     for row in rows:
         found[row[-2]].append(row)
     return [
-        _listed(own[0], own[-1][-1], aspect.key, counted, said.get(number, ((), "")), both=len(own) > 2)
+        _listed(own[0], _second(own), aspect.key, counted, said.get(number, ((), "")), both=len(own) > 2)
         for number, own in found.items()
     ]
+
+
+def _second(rows: Sequence[tuple[Any, ...]]) -> int | None:
+    """Return the entrant of the last candidate's row; None if there is only one candidate."""
+    entrant: int | None = rows[-1][-1]
+    return entrant if len(rows) > 1 else None
 
 
 def _of_two(judgments: QuerySet[Judgment]) -> QuerySet[Judgment]:

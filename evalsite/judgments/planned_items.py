@@ -12,17 +12,19 @@ from evalsite.prompts.models import Prompt
 
 @dataclass(frozen=True, slots=True)
 class PlannedItem:
-    """One planned comparison: this pair on this prompt, drawn with this probability.
+    """One planned comparison: this pair on this prompt, drawn with this probability; or one reply to judge alone.
 
     `votes` is the total number of votes wanted for the item. `shared` marks items of the overlap, which compares
-    annotators. `item` is the item's key, computed once: all claims wait while a queue is written.
+    annotators. Items with the same `together` are issued in one block; None for an item alone. `item` is the item's
+    key, computed once: all claims wait while a queue is written.
     """
 
-    entrants: tuple[Entrant, Entrant]
+    entrants: tuple[Entrant, ...]
     prompt: Prompt
     probability: float
     votes: int = 1
     shared: bool = False
+    together: int | None = None
     item: str = field(init=False)
 
     def __post_init__(self) -> None:

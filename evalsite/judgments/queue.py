@@ -6,7 +6,7 @@ once: a worker runs at a lower priority than requests, so a queue planned for fe
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 from uuid import UUID
@@ -154,6 +154,7 @@ def queue_replace(*, campaign: Campaign, plan: QueuePlan, seen: QueueState | Non
         for position, ask in enumerate(ask for ask in plan.asks if votes.take(ask.item, ask.votes)):
             same = free.get(ask.item)
             priority = position if plan.head is None or position < plan.head else TAIL + position
+            priority = priority if ask.together is None else ask.together
             asks.append((priority, ask, same.pop() if same else None))
         left_over = {key for same in free.values() for key in same}
         behind = _left_behind(plan, seen, left_over, votes, plan.length - len(asks))
@@ -260,6 +261,15 @@ def queue_withdraw(*, campaign: Campaign) -> None:
         with write_transaction():
             queue_lock(campaign.pk)
             withdrawn = _withdraw(_queued(campaign).values_list("pk", flat=True)[:WITHDRAWN_AT_ONCE])
+
+
+def prompts_withdraw(prompts: Collection[int]) -> None:
+    """Withdraw the queued assignments on these prompts (keys), in the caller's transaction: their texts are erased."""
+    for campaign in Place.objects.filter(prompt__in=prompts).values_list("campaign", flat=True).distinct():
+        queue_lock(campaign)
+    _withdraw(
+        Assignment.objects.filter(place__prompt__in=prompts, state=Assignment.State.QUEUED).values_list("pk", flat=True)
+    )
 
 
 def requeue(assignment: Assignment) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from csp.decorators import csp_replace
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_safe
@@ -32,6 +32,7 @@ from evalsite.presentation.figures import (
     figure_input,
     figures_html,
 )
+from evalsite.presentation.label_report import label_report_context
 from evalsite.presentation.links import Links
 from evalsite.presentation.live_report import live_report_context
 from evalsite.presentation.live_report_file import COLUMNS, report_rows
@@ -43,10 +44,17 @@ def _board_state(request: HttpRequest, key: str) -> BoardState:
     return board_state_get(board_get(key=key, user=user), Filter.of(request.GET))
 
 
+def _is_single(board_state: BoardState) -> bool:
+    return board_state.campaign is not None and board_state.campaign.is_single
+
+
 @require_safe
 @cached_for_anonymous
 def board(request: HttpRequest, key: str) -> HttpResponse:
     board_state = _board_state(request, key)
+    if _is_single(board_state):
+        report = label_report_context(board_state.board)
+        return render(request, "label_board.html", board_context(board_state, key) | report)
     cut = Cut.of(request.GET)
     context = board_context(board_state, key, cut=cut) | {
         "ranking": ranking_html(board_state, key, cut),
@@ -154,6 +162,8 @@ def board_chatbot(request: HttpRequest, key: str, chatbot: uuid.UUID) -> HttpRes
 @require_safe
 def board_method(request: HttpRequest, key: str) -> HttpResponse:
     board_state = _board_state(request, key)
+    if _is_single(board_state):
+        return redirect("board", key=key)  # which says how its shares are made
     return render(
         request, "method.html", board_context(board_state, key, here="board_method") | method_context(board_state)
     )

@@ -1,7 +1,7 @@
 """The states of the judging page: what an annotator sees next, and why."""
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,16 +11,18 @@ from django.utils.translation import gettext as _
 
 from evalsite.accounts.models import User
 from evalsite.campaigns.models import Aspect, Campaign, Onboarding
+from evalsite.campaigns.questions import KNOWN_LABELS, label_text
 from evalsite.campaigns.selectors import aspect_primary, campaigns_open_beside, onboarding_of
 from evalsite.judgments.admission import lacks_consent
 from evalsite.judgments.arrivals import Ending, ending_get
 from evalsite.judgments.block_view import Item, NewestBlock, block_newest, pace_s
 from evalsite.judgments.conflict_of_interest import is_left_out
 from evalsite.judgments.empty_claims import Wait
-from evalsite.judgments.models import Annotator, Enrolment, QualificationAnswer
+from evalsite.judgments.models import LABELS, Annotator, Enrolment, QualificationAnswer
 from evalsite.judgments.qualification import Qualification, qualification_get
 from evalsite.judgments.selectors import judgments_given, queue_is_empty
 from evalsite.pages.chatting import how_it_goes
+from evalsite.scorecards.annotated_replies import contents_shown
 
 UNDO_S = 10  # How long the last answer can be undone.
 
@@ -118,18 +120,27 @@ def welcome_context(
         "onboarding": onboarding,
         "live": campaign.live if campaign.is_live else None,
         "how": how_it_goes(campaign.live) if campaign.is_live else "",
+        "meanings": _meanings(aspect),
         "action": "" if left_out else action or (reverse("judge_begin", args=[key]) if key else ""),
         "fields": fields or {},
     }
 
 
-def _campaign(campaign: Campaign, key: str, aspect: Aspect) -> dict[str, str]:
+def _meanings(aspect: Aspect) -> list[tuple[Any, Any]]:
+    """Return the labels with their meanings, if all of them are known."""
+    labels = aspect.choices if aspect.kind == Aspect.Kind.LABEL else []
+    known = [KNOWN_LABELS.get(label) for label in labels]
+    return [(one.name, one.meaning) for one in known if one] if all(known) else []
+
+
+def _campaign(campaign: Campaign, key: str, aspect: Aspect) -> dict[str, Any]:
     public = campaign.visibility == Campaign.Visibility.PUBLIC
     return {
         "name": campaign.name,
         "question": aspect.question,
         "url": reverse("judge", args=[key]) if key else "",
         "board_url": reverse("board", args=[key]) if key and public else "",
+        "single": campaign.is_single,
     }
 
 
@@ -250,21 +261,21 @@ def _item(
     campaign: Campaign, annotator: Annotator, aspect: Aspect, block: NewestBlock, current: Item
 ) -> dict[str, Any]:
     row, size = current.assignment, len(block.items)
+    aspects = _aspects(campaign, current)
     onboarding = onboarding_of(campaign)
+    content = contents_shown([row])[row.pk]
     closed = size - len(block.open)
     return {
         "assignment": str(row.public_id),
         "supersedes": str(current.given.public_id) if current.given else "",
-        "given": current.choices.get(aspect.key, ""),
-        "aspects": _aspects(campaign, current),
-        "turns": row.place.prompt.turns or [],
+        "given": current.given is not None,
+        "single": campaign.is_single,
+        "by_buttons": len(aspects) == 1 and not aspects[0]["several"],
+        "aspects": aspects,
+        "turns": content.turns or [],
         "candidates": [
-            {
-                "label": candidate.label,
-                "text": candidate.text or "",
-                "unknown": candidate.text is None,
-            }
-            for candidate in row.candidates.all()
+            {"label": label, "text": text or "", "unknown": text is None}
+            for label, text in zip(LABELS, content.texts, strict=False)
         ],
         "number": current.number,
         "of": size,
@@ -280,22 +291,41 @@ def _item(
 
 
 def _aspects(campaign: Campaign, current: Item) -> list[dict[str, Any]]:
-    """Return every aspect with its choices.
+    """Return every aspect with its choices and their keys."""
+    offered = _scales(campaign) if campaign.is_single else _comparisons(campaign)
+    return [
+        {
+            "key": aspect.key,
+            "question": aspect.question,
+            "choices": choices,
+            "given": current.choices.get(aspect.key, ()),
+            "several": aspect.kind == Aspect.Kind.LABEL and not aspect.one_label,
+        }
+        for aspect, choices in offered
+    ]
 
-    The first aspect has letter and arrow keys, and the next ones have four digits each.
-    """
-    aspects = []
+
+def _comparisons(campaign: Campaign) -> Iterator[tuple[Aspect, list[VerdictChoice]]]:
+    """Yield the aspects of pairs. The first one has letter and arrow keys, and the next ones have four digits each."""
     for row, aspect in enumerate(campaign.rubric.aspects.all()):
         offered = sorted((one for one in _choices() if one.value in aspect.choices), key=lambda one: one.value == "B")
-        if row:
-            digits = range(4 * row - 3, 4 * row + 1)
-            offered = [
-                replace(one, letter=str(digit), arrow="", shortcuts=str(digit)) if digit < 10 else _without_keys(one)
-                for one, digit in zip(offered, digits, strict=False)
-            ]
-        given = current.choices.get(aspect.key, "")
-        aspects.append({"key": aspect.key, "question": aspect.question, "choices": offered, "given": given})
-    return aspects
+        yield aspect, _with_digits(offered, 4 * row - 3) if row else offered
+
+
+def _scales(campaign: Campaign) -> Iterator[tuple[Aspect, list[VerdictChoice]]]:
+    """Yield the aspects of single replies, with labels or ratings. Digits answer the first nine of all choices."""
+    start = 1
+    for aspect in campaign.rubric.aspects.all():
+        offered = [VerdictChoice(value, label_text(value), "", "", "") for value in aspect.choices]
+        yield aspect, _with_digits(offered, start)
+        start += len(offered)
+
+
+def _with_digits(offered: list[VerdictChoice], start: int) -> list[VerdictChoice]:
+    return [
+        replace(one, letter=str(digit), arrow="", shortcuts=str(digit)) if digit < 10 else _without_keys(one)
+        for digit, one in enumerate(offered, start)
+    ]
 
 
 def _without_keys(choice: VerdictChoice) -> VerdictChoice:
@@ -335,7 +365,8 @@ def _answer_text(item: Item, aspect: Aspect) -> str:
     if item.expired:
         return _("Not answered")
     labels = {choice.value: choice.label for choice in _choices()}
-    return labels.get(item.choices.get(aspect.key, ""), _("Skipped"))
+    given = item.choices.get(aspect.key, ())
+    return ", ".join(labels.get(one) or label_text(one) for one in given) or _("Skipped")
 
 
 def _saved(block: NewestBlock, aspect: Aspect, url: str, answered: str) -> dict[str, Any] | None:

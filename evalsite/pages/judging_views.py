@@ -12,10 +12,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 from django_htmx.http import HttpResponseClientRedirect
 
-from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.models import Aspect, Campaign
 from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.core.throttle import admit, client_address
 from evalsite.judgments.admission import lacks_consent
+from evalsite.judgments.answer_rows import Choice
 from evalsite.judgments.arrivals import MTURK_HOSTS, ending_get
 from evalsite.judgments.conflict_of_interest import is_left_out
 from evalsite.judgments.leases import assignment_skip
@@ -216,12 +217,21 @@ def _next(
     return render(request, "_judge_stage.html" if scripted else "judge.html", context)
 
 
-def _choices(request: HttpRequest, campaign: Campaign) -> dict[str, str]:
+def _choices(request: HttpRequest, campaign: Campaign) -> dict[str, Choice]:
     """Return the answer in the request. A button's choice is for the only aspect; several aspects have fields."""
-    keys = [aspect.key for aspect in campaign.rubric.aspects.all()]
-    if len(keys) == 1:
-        return {keys[0]: request.POST.get("choice", "")}
-    return {key: request.POST.get(f"answer.{key}", "") for key in keys}
+    aspects = list(campaign.rubric.aspects.all())
+    if len(aspects) == 1 and "choice" in request.POST:
+        return {aspects[0].key: _choice(aspects[0], request.POST.getlist("choice"))}
+    return {aspect.key: _choice(aspect, request.POST.getlist(f"answer.{aspect.key}")) for aspect in aspects}
+
+
+def _choice(aspect: Aspect, given: list[str]) -> Choice:
+    """Return the values of a field as the answer to its aspect."""
+    if aspect.kind == Aspect.Kind.LABEL:
+        return given
+    value = given[-1] if given else ""
+    number = _whole(value) if aspect.kind == Aspect.Kind.RATING else None
+    return value if number is None else number
 
 
 def _uuid(text: str) -> uuid.UUID:

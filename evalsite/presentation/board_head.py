@@ -65,6 +65,8 @@ def page_etag(board_state: BoardState) -> str:
 def _tabs(links: Links, here: str, campaign: Campaign | None) -> list[Tab]:
     pages = [("board", _("Ranking")), ("board_charts", _("Charts"))]
     pages += [("board_method", _("Method")), ("board_data", _("Data"))]
+    if campaign is not None and campaign.is_single:
+        pages = [("board", _("Labels")), ("board_data", _("Data"))]
     tabs = [Tab(label, links.to(name), name == here) for name, label in pages]
     if campaign is None:
         return tabs
@@ -72,7 +74,8 @@ def _tabs(links: Links, here: str, campaign: Campaign | None) -> list[Tab]:
     if campaign.shows_prompts:
         of_whole.append(("board_prompts", _("Prompts")))
     more = [Tab(label, Links(links.key).to(name), name == here) for name, label in of_whole]
-    return [*tabs[:2], *more, *tabs[2:]]
+    place = len(tabs) // 2
+    return [*tabs[:place], *more, *tabs[place:]]
 
 
 def _head(board_state: BoardState, links: Links) -> dict[str, Any]:

@@ -92,11 +92,14 @@ def rules_of(campaign: Campaign, *, withheld: int = 0) -> list[StoppingRule]:
     rules: list[StoppingRule] = [] if aim is None else [aim, Futility(aim, stops=False)]
     if (size := sample_size_of(campaign)) is not None:
         rules.append(SampleSize(size))
-    if (budget := budget_of(campaign)) is not None:
-        rules.append(Budget(budget))
-    if limits.deadline is not None:
-        rules.append(Deadline(limits.deadline))
-    return [*rules, NothingLeft(withheld)]
+    return [*rules, *limit_rules(campaign), NothingLeft(withheld)]
+
+
+def limit_rules(campaign: Campaign) -> list[StoppingRule]:
+    """Return the rules of the campaign's budget and deadline."""
+    limits, budget = limits_of(campaign.stopping), budget_of(campaign)
+    rules: list[StoppingRule] = [] if budget is None else [Budget(budget)]
+    return rules if limits.deadline is None else [*rules, Deadline(limits.deadline)]
 
 
 def aim_of(limits: Limits) -> TargetSE | None:

@@ -35,10 +35,11 @@ def refit(lease: jobs.Lease) -> None:
     """Refit, decide and plan for the job's campaign. Raise an alarm on any error."""
     # Imported here: every process registers this handler, and only the worker should pay for numpy and scipy.
     from evalsite.refits.refit import refit_campaign
+    from evalsite.refits.single_replies import refit_single
 
     campaign = Campaign.objects.select_related("stopping").get(pk=lease.args["campaign"])
     try:
-        refit_campaign(campaign, lease)
+        (refit_single if campaign.is_single else refit_campaign)(campaign, lease)
     except jobs.LeaseLost:
         raise
     except Exception as error:

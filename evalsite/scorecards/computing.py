@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -14,6 +14,7 @@ import numpy as np
 
 from evalsite.campaigns.models import Campaign
 from evalsite.core.db import write_transaction
+from evalsite.scorecards.annotated_replies import ERRORS, turn_labels
 from evalsite.scorecards.conversations import ConversationRating, ScoredConversation, TurnLabel
 from evalsite.scorecards.domains import DOMAINS
 from evalsite.scorecards.evidence import Classify, contexts, runs_of
@@ -32,7 +33,6 @@ MOST_LEARNED = 5_000  # Rated conversations from which ratings are predicted.
 MOST_PREDICTED = 2_000  # Unrated conversations with a prediction.
 _STORED_REPLICATES = 200
 _NUMBER = {name: number for number, name in enumerate(DOMAINS)}
-_ERRORS = frozenset({"incorrect", "irrelevant", "inappropriate"})
 
 
 def scorecard_compute(*, conversation_set: ConversationSet, classify: Classify, seed: int = 0) -> StoredScorecard:
@@ -42,7 +42,7 @@ def scorecard_compute(*, conversation_set: ConversationSet, classify: Classify, 
     """
     read = (
         _live(conversation_set.campaign, classify) if conversation_set.campaign else _stored(conversation_set, classify)
-    )
+    ).with_annotations(turn_labels(conversation_set))
     conversations, ratings = read.conversations, read.ratings
     found = scorecard_of(conversations, ratings, read.labels, runs=read.runs, seed=seed)
     content = scorecard_values(found.with_warnings(read.warnings))
@@ -67,6 +67,13 @@ class _Read:
     labels: list[TurnLabel]
     warnings: list[str]
     known: Callable[[Sequence[ScoredConversation]], Classify]
+
+    def with_annotations(self, labels: list[TurnLabel]) -> _Read:
+        """Return the same with the labels of campaigns in place of those of files: their samples must not be mixed."""
+        if not labels:
+            return self
+        note = "response_error_rate uses the labels of annotators here, not those of files."
+        return replace(self, labels=labels, warnings=[*self.warnings, *([note] if self.labels else [])])
 
 
 def _live(campaign: Campaign, classify: Classify) -> _Read:
@@ -139,7 +146,7 @@ def _labels(conversation_set: ConversationSet) -> tuple[list[TurnLabel], list[st
     chosen = rows.filter(criterion=names[0]).order_by("pk")
     fields = ("conversation__key", "conversation__chatbot", "turn", "value", "label")
     labels = [
-        TurnLabel(key, chatbot, turn, label in _ERRORS if value is None else value < 1)
+        TurnLabel(key, chatbot, turn, label in ERRORS if value is None else value < 1)
         for key, chatbot, turn, value, label in chosen.values_list(*fields).iterator(2_000)
     ]
     several = len(names) > 1

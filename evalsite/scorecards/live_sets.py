@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from evalsite.campaigns.models import Campaign
 from evalsite.scorecards.live_conversations import live_mark
 from evalsite.scorecards.models import ConversationSet, StoredScorecard
-from evalsite.scorecards.services import scorecard_request
-
-AT_LEAST = timedelta(minutes=10)  # between two scorecards of one campaign
+from evalsite.scorecards.services import AT_LEAST, scorecard_request
 
 
 def live_sets_update() -> None:

@@ -11,6 +11,8 @@ from evalsite.accounts.models import Organisation, OwnedQuerySet
 from evalsite.campaigns.models import Campaign
 from evalsite.core.db import PublicModel
 from evalsite.core.names import ShownNames
+from evalsite.dialogues.models import Conversation
+from evalsite.prompts.models import Prompt
 
 
 class ConversationSet(ShownNames, PublicModel):
@@ -125,6 +127,49 @@ class ErasedUser(models.Model):
 
     def __str__(self) -> str:
         return f"erased user of {self.conversation_set}"
+
+
+class Annotation(models.Model):
+    """A campaign that labels a random sample of the replies in a set of conversations."""
+
+    campaign = models.OneToOneField(Campaign, on_delete=models.PROTECT, related_name="annotation")
+    conversation_set = models.ForeignKey(ConversationSet, on_delete=models.CASCADE, related_name="annotations")
+    whole_conversations = models.BooleanField(default=False, help_text="conversations are drawn, with all replies")
+    seed = models.PositiveIntegerField(default=0, help_text="of the sample")
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    def __str__(self) -> str:
+        return f"annotation of {self.conversation_set}"
+
+
+class AnnotatedReply(models.Model):
+    """A sampled reply: the n-th one of its conversation. Its prompt and its reply row have no text.
+
+    The texts stay in the conversation. Whoever erases the conversation erases them here, too.
+    """
+
+    annotation = models.ForeignKey(Annotation, on_delete=models.CASCADE, related_name="replies")
+    prompt = models.OneToOneField(Prompt, on_delete=models.PROTECT, related_name="annotated_reply")
+    imported = models.ForeignKey(
+        ImportedConversation, null=True, blank=True, on_delete=models.CASCADE, related_name="annotated_replies"
+    )
+    live = models.ForeignKey(
+        Conversation, null=True, blank=True, on_delete=models.PROTECT, related_name="annotated_replies"
+    )
+    number = models.PositiveIntegerField(help_text="of the reply in its conversation, from 1")
+
+    class Meta:
+        verbose_name_plural = "annotated replies"
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(imported__isnull=False, live__isnull=True) | Q(imported__isnull=True, live__isnull=False),
+                name="annotated_reply_has_one_conversation",
+            ),
+            models.CheckConstraint(condition=Q(number__gte=1), name="annotated_reply_from_one"),
+        ]
+
+    def __str__(self) -> str:
+        return f"reply {self.number} of {self.imported or self.live}"
 
 
 class StoredScorecard(PublicModel):

@@ -7,15 +7,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 from django.utils.translation import gettext
 
 from evalsite.accounts.models import Membership, Organisation, User
 from evalsite.campaigns.permissions import MAKERS, Role
 from evalsite.core.errors import InvalidInput, NotAllowed, NotFound
 from evalsite.core.jobs import job_is_pending
+from evalsite.judgments.models import Assignment
+from evalsite.judgments.selectors import RANKING_PURPOSES
 from evalsite.scorecards.metrics import METRIC
-from evalsite.scorecards.models import ConversationSet, ImportedConversation, StoredScorecard
+from evalsite.scorecards.models import Annotation, ConversationSet, ImportedConversation, StoredScorecard
 from evalsite.scorecards.services import scorecard_key
 from evalsite.scorecards.weighting import order, reweighted
 
@@ -146,6 +149,17 @@ def conversations_counted(conversation_set: ConversationSet) -> int:
         return conversation_set.conversations.count()
     stored = conversation_set.scorecards.order_by("-pk").first()
     return stored.conversations if stored else 0
+
+
+def annotations_of(conversation_set: ConversationSet) -> list[Annotation]:
+    """Return the campaigns that annotate the set, with their numbers of sampled replies and of answered assignments."""
+    answered = Assignment.objects.filter(campaign=OuterRef("campaign"), state=Assignment.State.ANSWERED)
+    counted = answered.filter(purpose__in=RANKING_PURPOSES).order_by().values("campaign").annotate(n=Count("pk"))
+    return list(
+        conversation_set.annotations.select_related("campaign")
+        .annotate(sampled=Count("replies"), labelled=Coalesce(Subquery(counted.values("n")), 0))
+        .order_by("pk")
+    )
 
 
 def examples_of(conversation_set: ConversationSet, chatbot: str) -> Sequence[ImportedConversation]:

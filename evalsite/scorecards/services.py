@@ -4,20 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 
 from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
 from django.utils.translation import gettext
 
 from evalsite.accounts.models import Organisation, User
+from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.services import refit_request
 from evalsite.core import jobs
 from evalsite.core.audit import audit_record
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput
+from evalsite.judgments.models import Batch, Judgment
+from evalsite.judgments.queue import prompts_withdraw
 from evalsite.scorecards.conversations import ScoredConversation
-from evalsite.scorecards.models import ConversationSet, ErasedUser, ImportedConversation, ImportedRating
+from evalsite.scorecards.models import (
+    AnnotatedReply,
+    Annotation,
+    ConversationSet,
+    ErasedUser,
+    ImportedConversation,
+    ImportedRating,
+)
 from evalsite.scorecards.stored_conversations import digest, erased_among, rating_rows, row_of, user_hashes
 
 SCORECARD_JOB = "scorecard"
+AT_LEAST = timedelta(minutes=10)  # between two scorecards of a campaign that collects
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +133,7 @@ def user_erase(*, conversation_set: ConversationSet, user_id: str, by: User | No
         ratings = ImportedRating.objects.filter(conversation__conversation_set=conversation_set, user_key=user_id)
         conversations = theirs.count()
         rated = ratings.count()
+        queue_forget(AnnotatedReply.objects.filter(imported__in=theirs))
         ratings.delete()
         theirs.delete()
         ErasedUser.objects.get_or_create(
@@ -145,6 +161,7 @@ def conversation_set_delete(*, conversation_set: ConversationSet, by: User | Non
             by=by,
             before={"name": conversation_set.name, "conversations": count},
         )
+        queue_forget(AnnotatedReply.objects.filter(annotation__conversation_set=conversation_set))
         conversation_set.delete()
     return count
 
@@ -153,7 +170,25 @@ def scorecard_key(conversation_set: ConversationSet) -> str:
     return f"{SCORECARD_JOB}:{conversation_set.pk}"
 
 
-def scorecard_request(conversation_set: ConversationSet) -> None:
+def scorecard_request(conversation_set: ConversationSet, *, wait: timedelta = timedelta(0)) -> None:
     """Queue the computation of a new scorecard."""
+    args = {"set": conversation_set.pk}
     with transaction.atomic():
-        jobs.job_enqueue(kind=SCORECARD_JOB, key=scorecard_key(conversation_set), args={"set": conversation_set.pk})
+        jobs.job_enqueue(kind=SCORECARD_JOB, key=scorecard_key(conversation_set), args=args, wait=wait)
+
+
+def annotation_scorecard_request(campaign: Campaign) -> None:
+    """Queue a new scorecard of the set that a campaign annotates: at most every ten minutes, and at its end."""
+    found = Annotation.objects.filter(campaign=campaign).select_related("conversation_set").first()
+    if found is None or not Judgment.objects.filter(batch__campaign=campaign, batch__state=Batch.State.CLOSED).exists():
+        return
+    stored = found.conversation_set.scorecards.order_by("-pk").values_list("computed_at", flat=True).first()
+    due = timezone.now() if stored is None or not campaign.collecting else stored + AT_LEAST
+    scorecard_request(found.conversation_set, wait=max(timedelta(0), due - timezone.now()))
+
+
+def queue_forget(replies: QuerySet[AnnotatedReply]) -> None:
+    """Withdraw the queued assignments of replies whose texts are about to be erased, and look what is left to ask."""
+    prompts_withdraw(set(replies.values_list("prompt", flat=True)))
+    for campaign in Campaign.objects.filter(annotation__replies__in=replies, state__in=Campaign.COLLECTING).distinct():
+        refit_request(campaign)

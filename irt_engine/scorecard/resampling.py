@@ -85,9 +85,16 @@ def resample(
     parts: dict[str, list[FloatArray]] = {name: [] for name in used}
     labels = np.unique(np.concatenate([np.zeros(0, np.int64), *(sample.clusters for sample in used.values())]))
     index = {name: np.searchsorted(labels, sample.clusters) for name, sample in used.items()}
+    # Samples with the same clusters read the same weights, so that these are gathered once.
+    alike: dict[bytes, list[str]] = {}
+    for name in used:
+        alike.setdefault(index[name].tobytes(), []).append(name)
+    in_order = np.arange(len(labels)).tobytes()
     for weights in _draws(len(labels), replicates, np.random.default_rng(seed)):
-        for name, sample in used.items():
-            parts[name].append(sample.statistic(weights[:, index[name]]))
+        for key, names in alike.items():
+            own = weights if key == in_order else weights[:, index[names[0]]]
+            for name in names:
+                parts[name].append(used[name].statistic(own))
     missing = Resampled(None, np.full(replicates, np.nan))
     return {
         name: _resampled(samples[name], np.concatenate(parts[name]), level) if parts.get(name) else missing

@@ -4,6 +4,7 @@ Run inside `manage.py shell` beside a served site: `from tests.browser.showcase 
 """
 
 import uuid
+from dataclasses import replace
 from datetime import timedelta
 
 from django.db.models import Exists, OuterRef
@@ -28,6 +29,7 @@ from evalsite.operations.services import campaign_open
 from evalsite.prompts.services import NewPrompt, prompt_set_create
 from evalsite.submissions.services import Accepted, submissions_accept
 from tests.browser.addresses import DRAFT, SHOWCASE, STANDING, STUDY, TALKS
+from tests.evalsite.single import SINGLE
 from tests.processes import wait_for
 
 TURNS = [
@@ -76,6 +78,8 @@ ODD = (
     "נכון: כ־14 שנים.\n\nA\u202e reversed\u202c word, a zero\u200bwidth one, <script>alert(1)</script>, and $\\frac{1$."
 )
 
+LABELLED = "labelled"
+
 
 def make() -> None:
     owner = user_create(username="showcase", password=None).personal_organisation
@@ -118,6 +122,19 @@ def make() -> None:
     for version in versions:
         entrant_add(campaign=draft, version=version)
     gold_add(campaign=draft, items=[NewGold("two-and-two", ("A",), prompt="p0", texts=("Four.", "Five."))])
+
+
+def make_labels() -> None:
+    """A campaign that labels replies one at a time."""
+    owner = user_create(username="labels", password=None).personal_organisation
+    design = replace(SINGLE, block_size=5, batch_size=50, votes_per_item=40)
+    prompts = [NewPrompt(f"p{n}", TURNS, "money") for n in range(5)]
+    prompt_set = prompt_set_create(organisation=owner, name=LABELLED, prompts=prompts)
+    campaign = campaign_create(organisation=owner, name="Labels", slug=LABELLED, prompt_set=prompt_set, design=design)
+    version = version_create(chatbot=chatbot_create(organisation=owner, name="Formulas"))
+    replies_add(version=version, replies=dict.fromkeys(prompt_set.prompts.all(), LONG), origin=Reply.Origin.FILE)
+    entrant_add(campaign=campaign, version=version)
+    campaign_open(campaign=campaign)
 
 
 def make_live(url: str) -> None:

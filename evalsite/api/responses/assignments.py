@@ -12,9 +12,10 @@ from evalsite.api.responses.base import ResponseSerializer, StoredSerializer
 from evalsite.campaigns.models import Aspect, Campaign
 from evalsite.campaigns.selectors import aspects_of
 from evalsite.judgments.campaign_choice import OfferedBlock
-from evalsite.judgments.claim_selectors import AssignmentContent, contents_of
+from evalsite.judgments.claim_selectors import AssignmentContent
 from evalsite.judgments.empty_claims import Wait
 from evalsite.judgments.models import LABELS, Assignment, Judgment
+from evalsite.scorecards.annotated_replies import contents_shown
 
 POLL_S = 1.0
 
@@ -49,7 +50,7 @@ class ShownBlock:
 def block_of(rows: Sequence[Assignment], campaign: Campaign, wait: Wait | None = None) -> ShownBlock:
     """Return the block of these assignments, all of the campaign."""
     aspects = aspects_of(campaign.pk) if rows else []
-    shown = contents_of(rows)
+    shown = contents_shown(rows)
     return ShownBlock(campaign.state, campaign, [ShownAssignment(row, shown[row.pk], aspects) for row in rows], wait)
 
 
@@ -88,8 +89,9 @@ class AspectSerializer(ResponseSerializer):
 
     key = s.CharField()
     question = s.CharField()
-    kind = s.CharField()
-    choices = s.ListField(child=s.CharField(), help_text="of A, tie, B, both_bad")
+    kind = s.CharField(help_text="choose_one: two replies are compared; rating or label: one reply is judged")
+    choices = s.ListField(child=s.CharField(), help_text="of A, tie, B, both_bad; or all ratings or labels")
+    one_label = s.BooleanField(help_text="an answer has exactly one label")
 
 
 class AssignmentSerializer(ResponseSerializer):

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from rest_framework import serializers as s
 
 from evalsite.api.responses.base import ResponseSerializer, cursor
+from evalsite.api.responses.campaigns import CampaignSerializer
+from evalsite.campaigns.models import Campaign
+from evalsite.scorecards.annotation import ChatbotSample
 from evalsite.scorecards.metrics import METRICS
 from evalsite.scorecards.selectors import STRATEGIES, ShownScorecard, scorecard_document
 
@@ -25,6 +30,39 @@ class ConversationSetPageSerializer(ResponseSerializer):
 
     results = ConversationSetSerializer(many=True)
     next = cursor()
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedAnnotation:
+    """A sample of replies, and the campaign that annotates it; None if only the sample was asked for."""
+
+    plan: Sequence[ChatbotSample]
+    votes: int
+    campaign: Campaign | None = None
+
+    @property
+    def judgments(self) -> int:
+        return self.votes * sum(len(one.drawn) for one in self.plan)
+
+
+class ChatbotSampleSerializer(ResponseSerializer):
+    """The sample of a chatbot."""
+
+    chatbot = s.CharField()
+    conversations = s.IntegerField(help_text="in the set")
+    replies = s.IntegerField(help_text="in the set")
+    drawn = s.IntegerField(help_text="replies in the sample")
+
+    def get_drawn(self, row: ChatbotSample) -> int:
+        return len(row.drawn)
+
+
+class AnnotationSerializer(ResponseSerializer):
+    """A sample of replies to annotate, and its campaign."""
+
+    sample = ChatbotSampleSerializer(many=True, source="plan")
+    judgments = s.IntegerField(help_text="that the campaign collects")
+    campaign = CampaignSerializer(allow_null=True, help_text="null: only the sample size was asked for")
 
 
 class MetricValueSerializer(ResponseSerializer):

@@ -47,6 +47,7 @@ class TurnAspectSerializer(ResponseSerializer):
     minimum = s.IntegerField(allow_null=True)
     maximum = s.IntegerField(allow_null=True)
     labels = s.ListField(child=s.CharField())
+    one_label = s.BooleanField(help_text="an answer has exactly one label")
 
 
 class OpenTurnSerializer(ResponseSerializer):
@@ -73,6 +74,7 @@ class OpenTurnSerializer(ResponseSerializer):
                 "minimum": aspect.minimum,
                 "maximum": aspect.maximum,
                 "labels": aspect.labels,
+                "one_label": aspect.one_label,
             }
             for aspect in row.aspects
         ]

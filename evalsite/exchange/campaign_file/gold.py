@@ -24,7 +24,8 @@ def book_of(choices: Sequence[str], file: File) -> GoldBook:
     for number, one in enumerate(file.chatbots, start=1):
         entrants.append((one.name, f"{one.name} {one.version}", Entrant(pk=number, version_id=number)))
         answered |= {(rows[key].pk, number) for key in one.replies if key in rows}
-    return GoldBook(choices, rows, by_name(entrants), frozenset(answered), {})
+    single = file.campaign.given().get("mode") == Campaign.Mode.SINGLE
+    return GoldBook(choices, rows, by_name(entrants), frozenset(answered), {}, single)
 
 
 def gold_read(document: Document, book: GoldBook, problems: list[Problem]) -> list[NewGold]:

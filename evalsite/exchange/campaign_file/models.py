@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, mod
 from evalsite.campaigns.gold import MOST_SHARE
 from evalsite.campaigns.limits import Limits
 from evalsite.campaigns.live import BOUNDS, LONGEST_TOPIC, live_settings_check
-from evalsite.campaigns.models import Campaign, LiveSettings, Onboarding, PlanSpec
+from evalsite.campaigns.models import Aspect, Campaign, LiveSettings, Onboarding, PlanSpec
 from evalsite.campaigns.onboarding import LONGEST_REASON, MOST_REASONS, NewQualificationItem
 from evalsite.campaigns.plans import (
     LONGEST_LEASE_S,
@@ -24,6 +24,7 @@ from evalsite.campaigns.plans import (
     MOST_VOTES_PER_ITEM,
     PlanOptions,
 )
+from evalsite.campaigns.questions import LONGEST_LABEL, scale_check
 from evalsite.campaigns.services import NewAspect
 from evalsite.campaigns.studies import MOST_REPETITIONS, SETTINGS
 from evalsite.core.errors import InvalidInput
@@ -46,6 +47,8 @@ from evalsite.prompts.services import NewPrompt, check_turns
 from evalsite.submissions.models import SubmissionSettings
 
 LEFT_OUT: Any = None
+SCALES = (Aspect.Kind.RATING.value, Aspect.Kind.LABEL.value)
+KINDS_OF_FILES = [Aspect.Kind.CHOOSE_ONE.value, *SCALES]
 VERDICTS = ("A", "B", "tie", "both_bad")
 
 
@@ -176,10 +179,27 @@ class AspectPart(Part):
     question: Annotated[str, Text(300)]
     allow_tie: Switch = LEFT_OUT
     allow_both_bad: Switch = LEFT_OUT
+    kind: Annotated[str, one_of(KINDS_OF_FILES)] = LEFT_OUT
+    minimum: Annotated[int, whole(0)] = LEFT_OUT
+    maximum: Annotated[int, whole(1)] = LEFT_OUT
+    labels: list[Annotated[str, Text(LONGEST_LABEL)]] = LEFT_OUT
+    one_label: Switch = LEFT_OUT
 
     @property
     def aspect(self) -> NewAspect:
-        return NewAspect(**self.given())
+        given = self.given()
+        if given.get("kind") in SCALES:  # A rating or a label is of the reply as a whole.
+            given |= {"scope": Aspect.Scope.TURN, "labels": tuple(given.get("labels", ()))}
+        return NewAspect(**given)
+
+    @model_validator(mode="after")
+    def _check_scale(self) -> AspectPart:
+        aspect = self.aspect
+        try:
+            scale_check(kind=aspect.kind, labels=aspect.labels, minimum=aspect.minimum, maximum=aspect.maximum)
+        except InvalidInput as error:
+            raise refused(f"{error.message} {error.hint}".strip()) from None
+        return self
 
 
 class TurnPart(Part):

@@ -11,12 +11,12 @@ import yaml
 from django.db.models import QuerySet
 
 from evalsite.campaigns.limits import Limits, limits_of
-from evalsite.campaigns.models import Campaign, PlanSpec
+from evalsite.campaigns.models import Aspect, Campaign, PlanSpec
 from evalsite.campaigns.plans import PlanOptions
 from evalsite.campaigns.services import plan_options
 from evalsite.chatbots.models import Version
 from evalsite.exchange.campaign_file.gold import gold_written
-from evalsite.exchange.campaign_file.models import AspectPart, CampaignPart, LivePart, Part, PlanPart, StoppingPart
+from evalsite.exchange.campaign_file.models import CampaignPart, LivePart, Part, PlanPart, StoppingPart
 from evalsite.exchange.campaign_file.onboarding import onboarding_written
 from evalsite.prompts.models import Prompt
 from evalsite.submissions.selectors import settings_of
@@ -33,7 +33,7 @@ def campaign_write(campaign: Campaign) -> str:
         "stopping": _stopping_written(limits_of(campaign.stopping)),
         "plan": _plan_written(plan_options(campaign), {one.pk: str(one.version) for one in entrants}),
         **({"live": _fields(campaign.live, LivePart)} if campaign.is_live else {}),
-        "aspects": [_fields(one, AspectPart) for one in campaign.rubric.aspects.all()],
+        "aspects": [_aspect(one) for one in campaign.rubric.aspects.all()],
         "prompts": [_prompt(prompt) for prompt in prompts],
         "chatbots": [_chatbot(one.version, prompts) for one in entrants],
         "gold": gold_written(campaign),
@@ -47,6 +47,16 @@ def campaign_write(campaign: Campaign) -> str:
 def _fields(source: Any, part: type[Part]) -> dict[str, Any]:
     """Return the values of a part's keys, which are called as the fields of their source."""
     return {name: _plain(getattr(source, name)) for name in part.model_fields}
+
+
+def _aspect(aspect: Aspect) -> dict[str, Any]:
+    """Return a question, with its scale where replies are rated or labelled."""
+    of_pairs = ("key", "question", "allow_tie", "allow_both_bad")
+    of_kind = {
+        Aspect.Kind.RATING.value: ("key", "question", "kind", "minimum", "maximum"),
+        Aspect.Kind.LABEL.value: ("key", "question", "kind", "labels", "one_label"),
+    }
+    return {name: _plain(getattr(aspect, name)) for name in of_kind.get(aspect.kind, of_pairs)}
 
 
 def _submissions_written(campaign: Campaign) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from evalsite.exchange.record_reading import Record, Records
 from evalsite.scorecards.conversations import ConversationRating, RaterGroup, ScoredConversation, TurnLabel
 
 ERRONEOUS = frozenset({"incorrect", "irrelevant", "inappropriate"})
-COHERENT = frozenset({"correct", "weakly related", "weakly_related"})
+COHERENT = frozenset({"correct", "weakly related"})
 _ALIASES = {
     "conversation_id": ("conversation_id", "prompt_id"),
     "chatbot": ("chatbot", "system"),
@@ -267,7 +267,7 @@ def _is_error(field: str, value: str, error_below: float) -> bool:
     try:
         return number(field, value) < error_below
     except RowProblem:
-        names = ", ".join(sorted((ERRONEOUS | COHERENT) - {"weakly_related"}))
+        names = ", ".join(sorted((ERRONEOUS | COHERENT) - {"weakly related"}))
         raise RowProblem(field, f"{quoted(value)} is not a label", f"Use {names} or a number.") from None
 
 

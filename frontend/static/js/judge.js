@@ -11,8 +11,7 @@
   const JUDGED = ["item", "qualification"];
   const AWAY = [502, 503, 504]; // a server that is being restarted, as its proxy tells
   const LETTERS_KEY = "touchstone-letters";
-  const ARROWS = { ArrowLeft: "A", ArrowRight: "B", ArrowDown: "tie", ArrowUp: "both_bad" };
-  const LETTERS = { a: "A", b: "B", t: "tie", n: "both_bad" };
+  const ARROWS = ["ArrowLeft", "ArrowRight", "ArrowDown", "ArrowUp"];
 
   const stage = () => document.getElementById("stage");
   const answer = () => document.getElementById("answer");
@@ -247,17 +246,15 @@
   const aspects = () => [...document.querySelectorAll(".aspects fieldset")];
 
   const sendIfComplete = () => {
-    if (!document.querySelector(".aspects[data-sends-itself]")) return;
+    // Of several labels nobody knows which is the last one: they are sent by the button.
+    if (!document.querySelector(".aspects[data-sends-itself]") || document.querySelector(".aspects [type=checkbox]")) return;
     if (aspects().every((aspect) => aspect.querySelector("input:checked"))) answer().requestSubmit();
   };
 
   const pressAspect = (key) => {
-    const name = key in ARROWS ? key : lettersAnswer() && key.length === 1 ? key.toUpperCase() : null;
-    if (!name || sentAt !== null || (key in ARROWS && arrowsScroll(key))) return false;
-    const radio = [...document.querySelectorAll(".aspects input[type=radio]")].find((one) =>
-      (one.dataset.shortcuts ?? "").split(" ").includes(name));
-    if (!radio) return false;
-    radio.checked = true;
+    const box = sentAt === null && pressed(key, [...document.querySelectorAll(".aspects input")]);
+    if (!box) return false;
+    box.checked = box.type === "radio" || !box.checked;
     sendIfComplete();
     return true;
   };
@@ -273,10 +270,12 @@
     return Boolean(box) || (vertical && page.scrollHeight > page.clientHeight + 1);
   };
 
-  const choiceFor = (key) => {
-    if (key in ARROWS) return arrowsScroll(key) ? null : ARROWS[key];
-    return lettersAnswer() ? (LETTERS[key.toLowerCase()] ?? null) : null;
-  };
+  // The button or box with this key among its shortcuts. A function, so that it may be called from above.
+  function pressed(key, among) {
+    if (ARROWS.includes(key) && arrowsScroll(key)) return null;
+    const name = ARROWS.includes(key) ? key : lettersAnswer() && key.length === 1 ? key.toUpperCase() : null;
+    return name && among.find((one) => (one.dataset.shortcuts ?? "").split(" ").includes(name));
+  }
 
   const openSkip = () => {
     if (!skip()) return;
@@ -293,7 +292,7 @@
     }
     if (isTyping(document.activeElement) || keys().open) return;
     const onRadio = document.activeElement?.matches("input[type=radio], input[type=checkbox]");
-    if (onRadio && (event.key in ARROWS || event.key === " " || event.key === "Enter")) return; // its own keys
+    if (onRadio && (ARROWS.includes(event.key) || event.key === " " || event.key === "Enter")) return; // its own keys
     if (event.key === "?" && lettersAnswer()) {
       keys().showModal();
     } else if (event.key.toLowerCase() === "s" && lettersAnswer()) {
@@ -306,8 +305,7 @@
     } else if (aspects().length && !skip()?.open) {
       if (!pressAspect(event.key)) return;
     } else {
-      const value = skip()?.open ? null : choiceFor(event.key);
-      const button = value && choices().find((candidate) => candidate.value === value);
+      const button = skip()?.open ? null : pressed(event.key, choices());
       if (!button) return;
       button.click();
     }

@@ -39,9 +39,10 @@ from evalsite.judgments.models import (
 from evalsite.judgments.services import annotator_enrol, token_issue
 from evalsite.operations.actions import ActionArguments, act_perform
 from evalsite.operations.studies import study_build
+from evalsite.scorecards.conversations import ScoredConversation, ScoredTurn, Speaker
 from evalsite.scorecards.models import ConversationSet, StoredScorecard
 from evalsite.scorecards.selectors import STRATEGIES
-from evalsite.scorecards.services import conversation_set_open
+from evalsite.scorecards.services import conversation_set_open, conversations_add
 from evalsite.submissions.services import Accepted, submissions_accept
 from tests.evalsite.api.client import Api
 from tests.evalsite.cast import CampaignMaker, assignment_claim, judge, run_jobs, skip_twice
@@ -274,6 +275,8 @@ def _reviewable(home: Organisation, slug: str, holder: Annotator) -> Campaign:
 
 def _conversations_with_scorecard(home: Organisation, slug: str) -> ConversationSet:
     found = conversation_set_open(organisation=home, name=slug)
+    turns = (ScoredTurn(Speaker.USER, "Hello?"), ScoredTurn(Speaker.CHATBOT, "Hello."))
+    conversations_add(conversation_set=found, conversations=[ScoredConversation("talk", "Concise", turns)])
     content = {
         "chatbots": ["Ada"],
         "metrics": {"rating": {"Ada": {"value": 4.0, "lower": 3.0, "upper": None, "n": 2}}, "depth": {"Ada": None}},
@@ -382,6 +385,7 @@ BODIES: Mapping[str, Callable[[Tenant], Json]] = {
     "live_settings": lambda _: {"selection": "sata", "fallback": "written", "minimum_turns": 3, "end_rating": False},
     "ask_third_parties": lambda _: {"conversations": 5},
     "settle_report": lambda _: {"outcome": "upheld"},
+    "annotate": lambda _: {"name": "Errors", "number": 1, "votes": 2},
     "limits": lambda _: {"target_se": 0.2, "budget": 50, "deadline": "2090-05-04T20:00:00Z"},
 }
 ROWS: Mapping[str, bytes] = {

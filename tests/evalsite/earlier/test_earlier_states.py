@@ -53,7 +53,7 @@ QUESTIONS = {"exclusion", "forecast"}
 LATER_APPS = {"endpoints", "dialogues", "submissions", "scorecards", "webhooks"}
 LATER_MODELS = {
     *(("accounts", name) for name in ("setuplink", "memberinvitation", "singlesignonidentity")),
-    *(("boards", name) for name in ("livereport", "analysisplan")),
+    *(("boards", name) for name in ("livereport", "analysisplan", "labelreport")),
     *(("campaigns", name) for name in ("livesettings", "study", "callbudget")),
 }
 RENAMED = {"boardchartdata": "record", "notificationoptout": "unwanted", "onboarding": "reception"}

@@ -299,7 +299,7 @@ class TestInAnOrganisation:
     VOTES = "import files of votes by the API"
     MANAGE_MEMBERS = "invite members by mail, change their roles and remove them"
     SEE_CONVERSATIONS = "see its imported conversations and their scorecards"
-    CHANGE_CONVERSATIONS = "import conversations, erase users and delete sets of conversations"
+    CHANGE_CONVERSATIONS = "import and annotate conversations, erase users, delete sets of conversations"
     NAMES = ("staff", "owner", "manager", "viewer", "draft", "stranger")
 
     def cell(self, act: str, name: str) -> str:
@@ -418,6 +418,8 @@ class TestInAnOrganisation:
                 assert client.get(home).status_code == (200 if sees else 404), name
                 status = client.post(f"{home}erase/", {"user_id": "u1"}).status_code
                 assert status == (302 if changes else 403 if sees else 404), name
+                form = client.get(f"{home}annotate/").status_code
+                assert form == (200 if changes else 403 if sees else 404), name
 
     def test_members_are_seen_and_managed_by_who_may(self, stage: Callable[[Act], Stage]) -> None:
         organisation = stage(Act.SET_UP).campaign.organisation

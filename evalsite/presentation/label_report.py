@@ -1,0 +1,65 @@
+"""The report of labels and ratings, as the board's page shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from evalsite.boards.models import Board, LabelReport
+from evalsite.campaigns.questions import label_text
+from evalsite.presentation.formatting import fixed
+
+
+@dataclass(frozen=True, slots=True)
+class ShownValue:
+    """A value with its interval; positions are percentages of the column's range."""
+
+    value: str
+    interval: str
+    n: int
+    left: float
+    width: float
+    mid: float
+
+
+def label_report_context(board: Board) -> dict[str, Any]:
+    """Return the newest report; none before the first closed batch."""
+    found = LabelReport.objects.filter(board=board).first()
+    aspects = [] if found is None else [_aspect(one) for one in found.content if one["chatbots"]]
+    return {"aspects": aspects, "made_at": found.made_at if found and aspects else None}
+
+
+def _aspect(one: Mapping[str, Any]) -> dict[str, Any]:
+    shares = bool(one["labels"])
+    top = 1.0 if shares else max((_upper(value) for row in one["chatbots"] for value in row["values"]), default=1.0)
+    return {
+        "question": one["question"],
+        "labels": [label_text(label) for label in one["labels"]],
+        "rows": [
+            (row["chatbot"], row["n"], [_value(value, row["n"], top, shares=shares) for value in row["values"]])
+            for row in one["chatbots"]
+        ],
+        "alpha": None if one["alpha"] is None else fixed(one["alpha"]),
+        "shared": one["shared"],
+    }
+
+
+def _upper(value: Mapping[str, Any]) -> float:
+    return float(value["value"] if value["upper"] is None else value["upper"])
+
+
+def _value(one: Mapping[str, Any], n: int, top: float, *, shares: bool) -> ShownValue:
+    lower, upper = one["lower"], one["upper"]
+    scale, digits = (100.0, 0) if shares else (1.0, 2)
+    unit = "\u202f%" if shares else ""
+    interval = "" if lower is None else f"{fixed(scale * lower, digits)} – {fixed(scale * upper, digits)}{unit}"
+    left, right = (100 * (one["value"] if end is None else end) / top for end in (lower, upper))
+    return ShownValue(
+        f"{fixed(scale * one['value'], digits)}{unit}",
+        interval,
+        n,
+        round(left, 2),
+        round(right - left, 2),
+        round(100 * one["value"] / top, 2),
+    )

@@ -1,0 +1,145 @@
+"""Texts and labels of annotated replies. Texts are read from their conversations, where they can be erased."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from evalsite.boards.live_turns import chatbot_names
+from evalsite.campaigns.models import Aspect, Campaign
+from evalsite.dialogues.models import Continuation, Conversation, Utterance
+from evalsite.judgments.claim_selectors import AssignmentContent, contents_of
+from evalsite.judgments.models import Answer, Assignment
+from evalsite.judgments.selectors import judgments_counted
+from evalsite.scorecards.conversations import Speaker, TurnLabel
+from evalsite.scorecards.models import AnnotatedReply, ConversationSet, ImportedConversation
+
+CONTEXT = 60  # Utterances before a reply that are shown.
+ERRORS = frozenset({"incorrect", "irrelevant", "inappropriate"})
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyInContext:
+    """A reply with the conversation before it."""
+
+    turns: Sequence[Mapping[str, str]]
+    text: str
+
+
+def contents_shown(assignments: Sequence[Assignment]) -> dict[int, AssignmentContent]:
+    """Return the content of each assignment by key, with the texts of annotated replies."""
+    found = contents_of(assignments)
+    # Items of gold end in no entrants, so only their first part is read.
+    prompts = {one.pk: int(one.item.partition(":")[0]) for one in assignments if found[one.pk].turns is None}
+    gold = {one.pk for one in assignments if one.gold_id is not None}
+    texts = texts_of(set(prompts.values()))
+    for key, prompt in prompts.items():
+        if prompt in texts:
+            text = found[key].texts if key in gold else (texts[prompt].text,)
+            found[key] = replace(found[key], turns=texts[prompt].turns, texts=text)
+    return found
+
+
+def texts_of(prompts: Collection[int]) -> dict[int, ReplyInContext]:
+    """Return the texts of annotated replies by prompt (key), without those that were erased."""
+    rows = AnnotatedReply.objects.filter(prompt__in=prompts).select_related("imported", "live")
+    found = {}
+    said: dict[tuple[str, int], list[tuple[str, str, bool]]] = {}
+    for row in rows:
+        key = ("imported", row.imported_id) if row.imported_id else ("live", row.live_id or 0)
+        if key not in said:
+            said[key] = _imported(row.imported) if row.imported else _live(row.live)
+        text = _in_context(said[key], row.number)
+        if text is not None:
+            found[row.prompt_id] = text
+    return found
+
+
+def _imported(conversation: ImportedConversation) -> list[tuple[str, str, bool]]:
+    """Return speaker, text, and whether it is a reply of the chatbot, of each utterance."""
+    return [(speaker, text, speaker == Speaker.CHATBOT) for speaker, text, _ in conversation.turns]
+
+
+def _live(conversation: Conversation | None) -> list[tuple[str, str, bool]]:
+    """Return the same of a live conversation. A reply that the annotator wrote is not one of the chatbot."""
+    if conversation is None or conversation.erased_at is not None:
+        return []
+    rows = Utterance.objects.filter(conversation=conversation).order_by("pk")
+    return [
+        (speaker, text, speaker == Speaker.CHATBOT and how != Continuation.How.WRITTEN)
+        for speaker, text, how in rows.values_list("speaker", "text", "turn__continuation__how")
+    ]
+
+
+def _in_context(said: Sequence[tuple[str, str, bool]], number: int) -> ReplyInContext | None:
+    places = [place for place, (_, _, replies) in enumerate(said) if replies]
+    if number > len(places):
+        return None
+    place = places[number - 1]
+    before = [{"speaker": speaker, "text": text} for speaker, text, _ in said[max(0, place - CONTEXT) : place]]
+    return ReplyInContext(before, said[place][1])
+
+
+# Labels -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotatedLabel:
+    """One annotator's label of a reply."""
+
+    conversation_id: str
+    chatbot: str
+    turn: int
+    label: str
+
+
+def annotated_labels(conversation_set: ConversationSet) -> list[AnnotatedLabel]:
+    """Return the labels that count, of all campaigns that annotate the set."""
+    found: list[AnnotatedLabel] = []
+    for annotation in conversation_set.annotations.select_related("campaign").order_by("pk"):
+        found += _labels_of(annotation.campaign)
+    return found
+
+
+def turn_labels(conversation_set: ConversationSet) -> list[TurnLabel]:
+    """Return the same labels as errors or not."""
+    return [
+        TurnLabel(one.conversation_id, one.chatbot, one.turn, one.label in ERRORS)
+        for one in annotated_labels(conversation_set)
+    ]
+
+
+def _labels_of(campaign: Campaign) -> Iterator[AnnotatedLabel]:
+    aspect = campaign.rubric.aspects.get(position=0)
+    if aspect.kind != Aspect.Kind.LABEL:
+        return
+    replies = dict(_replies_of(campaign))
+    answers = Answer.objects.filter(judgment__in=judgments_counted([campaign]), aspect=aspect).order_by("pk")
+    for prompt, label in answers.values_list("judgment__assignment__place__prompt", "value").iterator():
+        if prompt in replies:
+            yield AnnotatedLabel(*replies[prompt], label)
+
+
+def _replies_of(campaign: Campaign) -> Iterator[tuple[int, tuple[str, str, int]]]:
+    """Yield the conversation, the chatbot and the number of each annotated reply, by prompt."""
+    rows = AnnotatedReply.objects.filter(annotation__campaign=campaign)
+    imported = rows.exclude(imported=None).values_list("prompt", "imported__key", "imported__chatbot", "number")
+    for prompt, key, chatbot, number in imported.iterator():
+        yield prompt, (key, chatbot, number)
+    live = rows.exclude(live=None).filter(live__erased_at=None, live__members__left_at=None)
+    names: dict[int, str] = {}
+    for prompt, public_id, entrant, number, source in live.values_list(
+        "prompt", "live__public_id", "live__members__entrant", "number", "live__campaign"
+    ):
+        if entrant not in names:
+            names |= chatbot_names(Campaign.objects.get(pk=source))
+        yield prompt, (str(public_id), names[entrant], number)
+
+
+# Planning -----------------------------------------------------------------------------------------------
+
+
+def conversations_annotated(campaign: Campaign) -> dict[int, tuple[int | None, int | None]]:
+    """Return the conversation of each annotated reply that is not erased, by prompt (key)."""
+    rows = AnnotatedReply.objects.filter(annotation__campaign=campaign).exclude(live__erased_at__isnull=False)
+    return {prompt: (imported, live) for prompt, imported, live in rows.values_list("prompt", "imported", "live")}
