@@ -123,7 +123,7 @@ def test_wheel_is_small_and_complete(wheel: Path) -> None:
 
 def test_wheel_needs_what_the_requirements_say() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    lines = [line for name in ("base", "web", "worker") for line in (ROOT / f"requirements/{name}.in").open()]
+    lines = [line for name in ("base", "web", "worker", "full") for line in (ROOT / f"requirements/{name}.in").open()]
     wanted = {line.strip() for line in lines if line.strip() and not line.startswith(("#", "-r"))}
     assert set(project["dependencies"]) | set(project["optional-dependencies"]["full"]) == wanted
 
