@@ -46,6 +46,7 @@ test-embedded: $(VENV)/.kernels ## The first lane of make test (BUT="--lf" and o
 test-production: $(VENV)/.kernels ## The second lane: the tests marked `database`, on PostgreSQL and Redis
 	TEST_FORM=production TEST_LANE="the production lane" $(PY) -m pytest $(TOGETHER) -m database $(BUT) tests/evalsite tests/attacks
 
+quick: WORKERS = $(shell getconf _NPROCESSORS_ONLN)  # none of its tests waits for a site
 quick: $(VENV)/.kernels ## Run the fast tests: about a minute (BUT="--lf" runs those that failed last)
 	TEST_LANE="make quick" $(PY) -m pytest $(TOGETHER) -m quick $(BUT)
 

@@ -17,7 +17,7 @@ import pytest
 
 FILE = Path(__file__).with_name("durations.csv")
 QUICK_S = 0.1  # a test below this runs in `make quick`
-QUICK_WITH_DATABASE_S = 0.05  # the same for tests of the service, which are many
+QUICK_WITH_DATABASE_S = 0.04  # the same for tests of the service, which are many
 LONG_S = 2.0  # a test above this is named at the end of a run, and needs a reason in house/slow_tests.csv
 NEVER_QUICK = ("tests/journey/", "tests/faults/", "tests/browser/", "tests/benchmarks/")
 PROPERTY = "processor_s"
