@@ -11,13 +11,17 @@ import itertools
 from collections.abc import Mapping
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import expit, ndtri
 
 from irt_engine.arrays import FloatArray
+from irt_engine.models.priors import DEFAULT_PRIORS
 from irt_engine.posterior import Posterior
+from irt_engine.responses import ResponseTable
 from scheduler.errors import InvalidRequest
 
 TIERS = 2  # as in the paper
+LEAST_IN_TIER = 3  # chatbots; fewer hardly tell how a prompt discriminates among them
+_STEPS, _TOLERANCE, _DIGITS = 100, 1e-10, 8
 
 
 def place(
@@ -59,6 +63,57 @@ def place(
         before = min(given.get(name, int(now[m])), len(borders))
         tiers[name] = int(now[m]) if _left(ability[m], se[m], before, int(now[m]), borders, level) else before
     return tiers
+
+
+def tiers_of_votes(table: ResponseTable, count: int = TIERS) -> list[int]:
+    """Return a tier for each chatbot before any fit; 0 is the strongest.
+
+    The borders are those of `place`, of Bradley-Terry abilities: ties count as half a win for each side, and prompts
+    and annotators have no effects. They depend on the votes alone, so a fit with these tiers depends on no earlier fit.
+
+    Parameters
+    ----------
+    table : ResponseTable
+        The votes on M chatbots.
+    count : int
+        Number of tiers, at least 1.
+
+    Returns
+    -------
+    list of int, length M
+        Tiers in the order of `table.chatbots`.
+
+    Raises
+    ------
+    InvalidRequest
+        For another count.
+
+    References
+    ----------
+    R. A. Bradley and M. E. Terry (1952), Rank analysis of incomplete block designs, Biometrika 39, 324-345.
+    """
+    _check(count, 0.9, {})
+    ability = _bradley_terry(table)
+    tiers: list[int] = (ability[:, None] < _borders(ability, count)).sum(axis=1).tolist()
+    return tiers
+
+
+def _bradley_terry(table: ResponseTable) -> FloatArray:
+    """(M,) the posterior mode under s ~ N(0, 1.5^2), by Newton's method."""
+    M = len(table.chatbots)
+    wins = np.zeros((M, M))
+    np.add.at(wins, (table.b, table.a), 0.5 * (1.0 + table.outcome))
+    np.add.at(wins, (table.a, table.b), 0.5 * (1.0 - table.outcome))
+    met, precision, ability = wins + wins.T, DEFAULT_PRIORS.ability_sd**-2, np.zeros(M)
+    for _ in range(_STEPS):
+        chance = expit(ability[:, None] - ability)
+        gradient = wins.sum(axis=1) - (met * chance).sum(axis=1) - precision * ability
+        curvature = met * chance * (1.0 - chance)
+        step = np.linalg.solve(np.diag(curvature.sum(axis=1) + precision) - curvature, gradient)
+        ability = ability + step / max(1.0, float(np.abs(step).max()))
+        if float(np.abs(step).max()) < _TOLERANCE:
+            break
+    return np.round(ability, _DIGITS)  # equal ones by rounding errors alone are equal
 
 
 def _check(count: int, level: float, earlier: Mapping[str, int]) -> None:

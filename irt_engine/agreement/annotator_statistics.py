@@ -108,6 +108,44 @@ def statistics_of(
     shown = np.bincount(who, ordered, K)
     chosen = np.bincount(who, ordered & ((outcome == -1) == (first == 1)), K)
     medians = [None] * K if seconds is None else _medians(who, seconds[known], K)
+    first_shares = [float(chosen[i] / shown[i]) if shown[i] else None for i in range(K)]
+    return _statistics(shared, pool, first_shares, (ties / shared.votes).tolist(), medians)
+
+
+def statistics_of_answers(
+    annotator: IntArray, shared: SharedCells, pool: PooledAgreement, seconds: FloatArray | None
+) -> tuple[AnnotatorStatistics, ...]:
+    """Return the statistics of each annotator of single items.
+
+    Parameters
+    ----------
+    annotator : ndarray of int, shape (n,)
+        Annotator of each answer.
+    shared : SharedCells
+        The agreement of each annotator.
+    pool : PooledAgreement
+        The mixture.
+    seconds : ndarray of float, shape (n,), or None
+        Time of each answer, NaN if unknown.
+
+    Returns
+    -------
+    tuple of AnnotatorStatistics
+        One per annotator.
+    """
+    who, K = np.searchsorted(shared.annotator, annotator), len(shared.annotator)
+    medians = [None] * K if seconds is None else _medians(who, seconds, K)
+    return _statistics(shared, pool, [None] * K, [0.0] * K, medians)
+
+
+def _statistics(
+    shared: SharedCells,
+    pool: PooledAgreement,
+    first_shares: Sequence[float | None],
+    tie_shares: Sequence[float],
+    medians: Sequence[float | None],
+) -> tuple[AnnotatorStatistics, ...]:
+    """One per annotator; `first_shares`, `tie_shares` and `medians` are in the order of `shared.annotator`."""
     return tuple(
         AnnotatorStatistics(
             annotator=int(shared.annotator[i]),
@@ -117,11 +155,11 @@ def statistics_of(
             expected=float(pool.mean[i]) if shared.cells[i] else None,
             p_value=float(shared.p[i]) if shared.cells[i] else None,
             shrunken=float(pool.shrunken[i]),
-            first_share=float(chosen[i] / shown[i]) if shown[i] else None,
-            tie_share=float(ties[i] / shared.votes[i]),
+            first_share=first_shares[i],
+            tie_share=tie_shares[i],
             median_seconds=medians[i],
         )
-        for i in range(K)
+        for i in range(len(shared.annotator))
     )
 
 

@@ -17,7 +17,13 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 from scipy.stats import false_discovery_control
 
-from irt_engine.agreement.annotator_statistics import AnnotatorStatistics, statistics_of, times_of
+from irt_engine.agreement.annotator_statistics import (
+    AnnotatorStatistics,
+    statistics_of,
+    statistics_of_answers,
+    times_of,
+)
+from irt_engine.agreement.shared_answers import shared_answers, similarities
 from irt_engine.agreement.shared_cells import PooledAgreement, SharedCells, pooled_agreement, shared_cells
 from irt_engine.arrays import BoolArray, FloatArray, is_number, numbers
 from irt_engine.errors import InvalidResponses
@@ -133,27 +139,99 @@ def screen(
     ----------
     J. Sedoc and L. Ungar (2020), Item response theory for efficient human evaluation of chatbots, Eval4NLP, 21-33.
     """
-    if not is_number(alpha) or not 0.0 < alpha < 1.0:
-        raise InvalidResponses(f"alpha {alpha} is no probability", code="bad_alpha", hint="for example 0.05")
-    if not is_number(least) or not -1.0 <= least <= 1.0:
-        raise InvalidResponses(f"least {least} is no correlation", code="bad_least", hint="for example 0.05")
-    min_cells = check_count(min_cells, "min_cells")
+    rule = _Rule.checked(alpha, least, min_cells)
     shared = shared_cells(table)
     pool = pooled_agreement(shared)
     statistics = statistics_of(table, shared, pool, times_of(seconds, len(table)))
-    # The exact tests of few cells are coarse, so p = 1 there is common and must not weigh on the others.
-    judged = shared.cells >= min_cells
-    chance = np.where(judged, _careful_chance(shared, pool), 1.0)
-    passed = (_adjusted(shared.p, shared.p < 1.0) <= alpha) & (shared.r >= least)
-    failed = ((shared.p > alpha) | (shared.r < least)) & judged & (_adjusted(chance, judged) <= alpha)
-    agree = bool(shared.z > ndtri(1.0 - alpha))
-    power = _power(shared, pool, alpha)
-    verdicts = tuple(
-        _verdict(statistics[i], agree, bool(passed[i]), bool(failed[i]), float(chance[i]), float(power[i]))
-        for i in range(len(statistics))
-    )
-    lost = sum(v.statistics.votes for v in verdicts if v.decision == "exclude")
-    return Screening(verdicts, pool.careful, pool.spread, lost / len(table))
+    return rule.screening(shared, pool, statistics, len(table))
+
+
+def screen_answers(
+    item: Sequence[int],
+    annotator: Sequence[int],
+    answer: Sequence[int],
+    *,
+    choices: int,
+    ordinal: bool = False,
+    seconds: Sequence[float | None] | None = None,
+    alpha: float = 0.05,
+    least: float = 0.05,
+    min_cells: int = 10,
+) -> Screening:
+    """Return whose labels or ratings of single items to exclude, by the rule of `screen`.
+
+    The correlation of an annotator is here kappa: the agreement with the others beyond chance.
+
+    Parameters
+    ----------
+    item, annotator, answer : sequence of int, length n
+        Item, annotator and answer (0 to choices - 1) of n answers, one for each annotator and item.
+    choices : int
+        Number of possible answers.
+    ordinal : bool
+        Whether answers are steps of a scale.
+    seconds : sequence of float or None, length n, optional
+        Time of each answer, in seconds.
+    alpha, least, min_cells
+        As in `screen`.
+
+    Returns
+    -------
+    Screening
+        The verdicts. Their statistics have no share of replies shown first, and no ties.
+
+    Raises
+    ------
+    InvalidResponses
+        If an argument is out of range.
+    """
+    rule = _Rule.checked(alpha, least, min_cells)
+    columns = [numbers(one, name).astype(np.int64) for one, name in ((item, "item"), (annotator, "annotator"))]
+    answers = numbers(answer, "answer").astype(np.int64)
+    if not len(columns[0]) == len(columns[1]) == len(answers):
+        raise InvalidResponses("the columns of answers differ in length", code="bad_length", hint="give one value each")
+    if len(answers) and not 0 <= answers.min() <= answers.max() < choices:
+        raise InvalidResponses("an answer is outside the choices", code="bad_answer", hint="number them from 0")
+    shared = shared_answers(columns[0], columns[1], answers, similarities(choices, ordinal=ordinal))
+    pool = pooled_agreement(shared)
+    statistics = statistics_of_answers(columns[1], shared, pool, times_of(seconds, len(answers)))
+    return rule.screening(shared, pool, statistics, len(answers))
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """The options of a screening."""
+
+    alpha: float
+    least: float
+    min_cells: int
+
+    @classmethod
+    def checked(cls, alpha: float, least: float, min_cells: int) -> _Rule:
+        if not is_number(alpha) or not 0.0 < alpha < 1.0:
+            raise InvalidResponses(f"alpha {alpha} is no probability", code="bad_alpha", hint="for example 0.05")
+        if not is_number(least) or not -1.0 <= least <= 1.0:
+            raise InvalidResponses(f"least {least} is no correlation", code="bad_least", hint="for example 0.05")
+        return cls(alpha, least, check_count(min_cells, "min_cells"))
+
+    def screening(
+        self, shared: SharedCells, pool: PooledAgreement, statistics: Sequence[AnnotatorStatistics], votes: int
+    ) -> Screening:
+        """Return the verdicts."""
+        alpha = self.alpha
+        # The exact tests of few cells are coarse, so p = 1 there is common and must not weigh on the others.
+        judged = shared.cells >= self.min_cells
+        chance = np.where(judged, _careful_chance(shared, pool), 1.0)
+        passed = (_adjusted(shared.p, shared.p < 1.0) <= alpha) & (shared.r >= self.least)
+        failed = ((shared.p > alpha) | (shared.r < self.least)) & judged & (_adjusted(chance, judged) <= alpha)
+        agree = bool(shared.z > ndtri(1.0 - alpha))
+        power = _power(shared, pool, alpha)
+        verdicts = tuple(
+            _verdict(statistics[i], agree, bool(passed[i]), bool(failed[i]), float(chance[i]), float(power[i]))
+            for i in range(len(statistics))
+        )
+        lost = sum(v.statistics.votes for v in verdicts if v.decision == "exclude")
+        return Screening(verdicts, pool.careful, pool.spread, lost / max(votes, 1))
 
 
 def without(table: ResponseTable, annotators: Sequence[int]) -> ResponseTable:

@@ -1,7 +1,7 @@
 """Design of a fit: the columns of the shared parameters, and the groups of effects with a common scale.
 
 The shared parameters are the abilities (one per chatbot, or one theta per comparison with model pair), the pair effects
-(board), the side effect if an order is known, and the common log gaps.
+(board), the side effect if an order is known, the effects of style, and the common log gaps.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from irt_engine.arrays import BoolArray, FloatArray, IntArray
+from irt_engine.fitting.annotated_votes import AnnotatedVotes, annotated_votes
 from irt_engine.fitting.kernels import kernels_for
 from irt_engine.fitting.problem import FitProblem
 from irt_engine.models.effects import LOOSE, MOST_SLOPES, TIGHT, Effects, Group
@@ -19,7 +20,8 @@ from irt_engine.models.priors import Priors
 from irt_engine.models.reply_effects import MOST_WORK, most_replies, replies_of
 from irt_engine.models.thresholds import prompt_model
 from irt_engine.models.tier_effects import parts_of
-from irt_engine.responses.cells import Cells, Comparisons, cells_of, compare
+from irt_engine.responses.cells import Cells, Comparisons, cells_of, compare, separate_cells
+from irt_engine.responses.style import StyleDifferences
 from irt_engine.responses.table import ResponseTable
 
 MOST_PAIR_EFFECTS = 600  # larger boards are fitted without pair effects, and `scales.pair` is None
@@ -51,6 +53,12 @@ class FitDesign:
         Column of the side effect; -1 without one.
     tiers : ndarray of int, shape (M,), optional
         Tiers of the chatbots.
+    style : slice, optional
+        Columns of the effects of style.
+    style_names : tuple of str
+        Their covariates.
+    order : ndarray of int, shape (n,), optional
+        Order in which the design has the given cells, if it is another.
     """
 
     table: ResponseTable
@@ -64,6 +72,9 @@ class FitDesign:
     pair: slice | None  # columns of the pairs' own effects
     side: int  # column of the side effect, -1 without one
     tiers: IntArray | None = None  # (M,) of the chatbots
+    style: slice | None = None  # columns of the effects of style
+    style_names: tuple[str, ...] = ()
+    order: IntArray | None = None  # (n,) of the given cells
 
     @property
     def board(self) -> bool:
@@ -77,7 +88,14 @@ class FitDesign:
 
 
 def design(
-    table: ResponseTable, model: str, form: str, priors: Priors, tiers: IntArray | None = None, *, pool: bool = True
+    table: ResponseTable,
+    model: str,
+    form: str,
+    priors: Priors,
+    tiers: IntArray | None = None,
+    *,
+    pool: bool = True,
+    style: StyleDifferences | None = None,
 ) -> FitDesign:
     """Return the design of a table.
 
@@ -93,6 +111,8 @@ def design(
         Tiers of the chatbots, if discriminations depend on them.
     pool : bool
         Give prompts with few cells the pooled slot.
+    style : StyleDifferences, optional
+        Differences of style of the votes, each of which differs in some vote.
 
     Returns
     -------
@@ -100,8 +120,45 @@ def design(
         The design.
     """
     comparisons, index = compare(table)
-    cells = cells_of(table, index, votes=form == "vote", pool=pool)
-    return design_of(table, model, form, priors, comparisons, cells, tiers)
+    cells = cells_of(table, index, votes=form == "vote", pool=pool, style=style)
+    return design_of(table, model, form, priors, comparisons, cells, tiers, style.names if style else ())
+
+
+def annotated_design(
+    table: ResponseTable,
+    model: str,
+    priors: Priors,
+    tiers: IntArray | None = None,
+    style: StyleDifferences | None = None,
+) -> tuple[FitDesign, AnnotatedVotes]:
+    """Return the design of a table in form vote with its separate cells, and the votes of these cells.
+
+    Parameters
+    ----------
+    table : ResponseTable
+        The votes.
+    model : str
+        The model.
+    priors : Priors
+        Prior SDs.
+    tiers : ndarray of int, shape (M,), optional
+        Tiers of the chatbots, if discriminations depend on them.
+    style : StyleDifferences, optional
+        Differences of style of the votes, each of which differs in some vote.
+
+    Returns
+    -------
+    tuple of (FitDesign, AnnotatedVotes)
+        The design and its votes.
+    """
+    comparisons, index = compare(table)
+    separate, cell = separate_cells(table, index, style)
+    made = design_of(table, model, "vote", priors, comparisons, separate, tiers, style.names if style else ())
+    if made.order is not None:
+        place = np.empty(len(made.order), np.int64)
+        place[made.order] = np.arange(len(made.order))
+        cell = place[cell]
+    return made, annotated_votes(table, made.comparisons.flip[index] & (model != "board"), cell)
 
 
 def design_of(
@@ -112,6 +169,7 @@ def design_of(
     comparisons: Comparisons,
     cells: Cells,
     tiers: IntArray | None = None,
+    style_names: tuple[str, ...] = (),
 ) -> FitDesign:
     """Return the design of given cells.
 
@@ -129,13 +187,15 @@ def design_of(
         The cells of the table.
     tiers : ndarray of int, shape (M,), optional
         Tiers of the chatbots.
+    style_names : tuple of str
+        Covariates of `cells.style`.
 
     Returns
     -------
     FitDesign
         The design.
     """
-    board, parts = model == "board", None
+    board, parts, order = model == "board", None, None
     if tiers is not None:
         both = tiers[np.stack([comparisons.low, comparisons.high], axis=1)][cells.comparison]
         order, parts = parts_of(cells.slot, cells.slots, both, int(tiers.max()) + 1)
@@ -143,6 +203,7 @@ def design_of(
     K = len(table.chatbots) if board else len(comparisons.low)
     shared = _SharedColumns()
     pair, side = _add_board(shared, K, comparisons, cells, priors) if board else _add_pairs(shared, K, cells, priors)
+    style = _add_style(shared, cells, comparisons, priors, board=board)
     prompts = prompt_model(model, form)
     if parts is not None:
         prompts = replace(prompts, tiers=parts.tiers)
@@ -162,7 +223,9 @@ def design_of(
     if board and priors.reply_sd > 0:
         problem = _with_replies(problem, cells, comparisons, K)
     effects = _effects(shared, problem, cells, priors, form)
-    return FitDesign(table, model, form, comparisons, cells, problem, effects, K, pair, side, tiers)
+    return FitDesign(
+        table, model, form, comparisons, cells, problem, effects, K, pair, side, tiers, style, style_names, order
+    )
 
 
 def _add_pairs(shared: _SharedColumns, K: int, cells: Cells, priors: Priors) -> tuple[None, int]:
@@ -188,6 +251,19 @@ def _add_board(
         side = shared.add("side", 1, priors.side_sd, learned=priors.learn, width=LOOSE).start
         shared.use(np.full(n, side), cells.side)
     return pair, side
+
+
+def _add_style(
+    shared: _SharedColumns, cells: Cells, comparisons: Comparisons, priors: Priors, *, board: bool
+) -> slice | None:
+    """Add the effects of style, in units of ability for one root mean square of a difference; return their columns."""
+    if cells.style is None:
+        return None
+    turned = np.ones(len(cells.comparison)) if board else np.where(comparisons.flip[cells.comparison], -1.0, 1.0)
+    style = shared.add("style", cells.style.shape[1], priors.style_sd)
+    for column, values in enumerate(cells.style.T, start=style.start):
+        shared.use(np.full(len(values), column), turned * values)
+    return style
 
 
 def _with_replies(problem: FitProblem, cells: Cells, comparisons: Comparisons, chatbots: int) -> FitProblem:
@@ -248,7 +324,8 @@ class _SharedColumns:
 
 def _in_order(cells: Cells, order: IntArray) -> Cells:
     columns = ("comparison", "slot", "counts", "side", "weight")
-    return replace(cells, **{name: getattr(cells, name)[order] for name in columns})
+    style = None if cells.style is None else cells.style[order]
+    return replace(cells, style=style, **{name: getattr(cells, name)[order] for name in columns})
 
 
 def _turned(counts: FloatArray, flip: BoolArray) -> FloatArray:

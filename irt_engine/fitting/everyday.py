@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -22,12 +22,17 @@ from irt_engine.errors import DidNotConverge, EngineWarning, InvalidResponses
 from irt_engine.models.priors import DEFAULT_PRIORS, Priors
 from irt_engine.posterior.posterior import Posterior
 from irt_engine.posterior.warm_start import WarmStart
+from irt_engine.responses.style import StyleDifferences
 from irt_engine.responses.table import ResponseTable
 
 if TYPE_CHECKING:
+    from irt_engine.models.annotator_effects import AnnotatorEffects
+
+    from .annotated_votes import AnnotatedVotes
     from .design import FitDesign
+    from .expectations import CellEvaluator
     from .progress import Progress
-    from .state import Solution
+    from .state import FitState, Solution
 
 Model = Literal["pair", "board"]
 Form = Literal["net", "vote"]
@@ -47,10 +52,13 @@ class FitResult:
         The posterior.
     warm_start : WarmStart
         The argument `start` of the next fit.
+    annotators : AnnotatorEffects, optional
+        The effects of annotators, if they were asked for.
     """
 
     posterior: Posterior
     warm_start: WarmStart
+    annotators: AnnotatorEffects | None = None
 
 
 def fit(
@@ -61,6 +69,8 @@ def fit(
     priors: Priors = DEFAULT_PRIORS,
     start: WarmStart | None = None,
     tiers: Sequence[int] | IntArray | None = None,
+    style: StyleDifferences | None = None,
+    annotators: bool = False,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Posterior:
@@ -81,6 +91,11 @@ def fit(
     tiers : sequence of int, shape (M,), optional
         A label 0..T - 1 for each chatbot of the table (model board; see `scheduler.tiers`). A prompt's log
         discrimination then has an effect per tier, with the SD `scales.tier`. Equal labels mean no tiers.
+    style : StyleDifferences, optional
+        Differences of style of the votes (`irt_engine.responses.style`). Each covariate has one effect on all votes,
+        theta = s_B - s_A + ... + gamma' x; abilities are then those at equal style.
+    annotators : bool
+        Estimate effects of annotators (form vote; see `models.annotator_effects`).
     seed : int
         A number to record; the fit draws no random numbers.
     progress : callable, optional
@@ -94,7 +109,8 @@ def fit(
     Raises
     ------
     InvalidResponses
-        If the table, model, form, tiers or seed is invalid, or there are too many abilities.
+        If the table, model, form, tiers, style or seed is invalid, there are too many abilities, or effects of
+        annotators are asked for and no vote has an annotator (``no_annotators``).
     DidNotConverge
         If the equations have no solution.
 
@@ -106,8 +122,12 @@ def fit(
     References
     ----------
     J. Sedoc and L. Ungar (2020), Item response theory for efficient human evaluation of chatbots, Eval4NLP, 21-33.
+    T. Li, A. Angelopoulos and W.-L. Chiang (2024), Does style matter? Disentangling style and substance in Chatbot
+    Arena, lmsys.org/blog/2024-08-28-style-control.
+    Y. Dubois, B. Galambosi, P. Liang and T. B. Hashimoto (2024), Length-controlled AlpacaEval: a simple way to debias
+    automatic evaluators, COLM.
     """
-    made, found = _solved(table, model, form, priors, start, tiers, seed, progress)
+    made, found, _ = _solved(table, model, form, priors, start, tiers, style, annotators, seed, progress)
     return _posterior(made, found, seed)
 
 
@@ -119,6 +139,8 @@ def fit_with_warm_start(
     priors: Priors = DEFAULT_PRIORS,
     start: WarmStart | None = None,
     tiers: Sequence[int] | IntArray | None = None,
+    style: StyleDifferences | None = None,
+    annotators: bool = False,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> FitResult:
@@ -126,13 +148,13 @@ def fit_with_warm_start(
 
     Parameters
     ----------
-    table, model, form, priors, start, tiers, seed, progress
+    table, model, form, priors, start, tiers, style, annotators, seed, progress
         The arguments of `fit`.
 
     Returns
     -------
     FitResult
-        The posterior of `fit`, and its warm start.
+        The posterior of `fit`, its warm start, and the effects of annotators.
 
     Raises
     ------
@@ -141,8 +163,8 @@ def fit_with_warm_start(
     """
     from .warm_start import warm_start_of
 
-    made, found = _solved(table, model, form, priors, start, tiers, seed, progress)
-    return FitResult(_posterior(made, found, seed), warm_start_of(made, found))
+    made, found, effects = _solved(table, model, form, priors, start, tiers, style, annotators, seed, progress)
+    return FitResult(_posterior(made, found, seed), warm_start_of(made, found), effects)
 
 
 def _solved(
@@ -152,15 +174,22 @@ def _solved(
     priors: Priors,
     start: WarmStart | None,
     tiers: Sequence[int] | IntArray | None,
+    style: StyleDifferences | None,
+    annotators: bool,
     seed: int,
     progress: Progress | None,
-) -> tuple[FitDesign, Solution]:
-    from .design import design  # late: only fits need numba
+) -> tuple[FitDesign, Solution, AnnotatorEffects | None]:
+    from .design import annotated_design, design  # late: only fits need numba
     from .threads import one_blas_thread
 
     check(table, model, form)
     check_seed(seed)
-    made = design(table, model, form, priors, tiers_of(table, model, tiers))
+    labels, styles, votes = tiers_of(table, model, tiers), _varying(table, style), None
+    if annotators:
+        _check_annotators(table, form)
+        made, votes = annotated_design(table, model, priors, labels, styles)
+    else:
+        made = design(table, model, form, priors, labels, style=styles)
     if made.abilities > MAX_ABILITIES:
         raise InvalidResponses(
             f"{made.abilities} abilities are more than {MAX_ABILITIES}",
@@ -169,36 +198,58 @@ def _solved(
         )
     with one_blas_thread():
         try:
-            return made, _find(made, start, _rising(progress) if progress else None)
+            found, effects = _find(made, votes, start, _rising(progress) if progress else None)
         except np.linalg.LinAlgError as error:
             raise DidNotConverge(
                 f"the precision of the fit cannot be factored ({error})",
                 code="not_positive",
                 hint="use tighter priors; report the votes if it persists",
             ) from error
+    return made, found, effects
 
 
-def _find(made: FitDesign, start: WarmStart | None, progress: Progress | None) -> Solution:
-    """Return the solution; its variances are the given ones if they cannot be estimated."""
+def _find(
+    made: FitDesign, votes: AnnotatedVotes | None, start: WarmStart | None, progress: Progress | None
+) -> tuple[Solution, AnnotatorEffects | None]:
+    """Return the solution, and the effects of the votes' annotators."""
+    from .annotator_estimation import estimate_annotators
     from .expectations import CellEvaluator
-    from .joint_mode import find_joint_mode
-    from .variational import solve, solve_from
-    from .warm_start import state_of
 
     with CellEvaluator(made.problem, made.effects) as cells:
-        state = state_of(made, start, cells) if start else None
-        found = solve_from(cells, state, progress) if state else None
-        if found is None:
+        if votes is None:
+            return _settled(cells, made, None, start, progress), None
+        first, steps, estimates = estimate_annotators(cells, made, votes)
+        found = estimates.informed(cells, _settled(cells, made, (first, steps), start, progress))
+        return found, estimates.effects()
+
+
+def _settled(
+    cells: CellEvaluator,
+    made: FitDesign,
+    first: tuple[FitState, int] | None,
+    start: WarmStart | None,
+    progress: Progress | None,
+) -> Solution:
+    """Return the solution; its variances are the given ones if they cannot be estimated."""
+    from .joint_mode import find_joint_mode
+    from .variational import solve, solve_from, state_at
+    from .warm_start import state_of
+
+    state = state_of(made, start, cells) if start else None
+    found = solve_from(cells, state, progress) if state else None
+    if found is None:
+        if first is None:
             near, steps = find_joint_mode(cells, made.origin, progress=progress)
-            try:
-                found = solve(cells, near, steps, progress)
-            except DidNotConverge:
-                if not made.effects.learned:
-                    raise
-                warnings.warn(EngineWarning(_NOT_LEARNED), stacklevel=4)
-                cells.effects = made.effects.as_given()
-                found = solve(cells, near, steps, progress)
-        return found
+            first = state_at(cells, near), steps
+        try:
+            found = solve(cells, *first, progress)
+        except DidNotConverge:
+            if not made.effects.learned:
+                raise
+            warnings.warn(EngineWarning(_NOT_LEARNED), stacklevel=5)
+            cells.effects = made.effects.as_given()
+            found = solve(cells, replace(first[0], log_sd=cells.effects.start()), first[1], progress)
+    return found
 
 
 def _posterior(made: FitDesign, found: Solution, seed: int) -> Posterior:
@@ -248,6 +299,19 @@ def check(table: ResponseTable, model: str, form: str) -> None:
         raise InvalidResponses(f"unknown form {form!r}", code="unknown_form", hint="use 'net' or 'vote'")
 
 
+def _check_annotators(table: ResponseTable, form: str) -> None:
+    if form != "vote":
+        raise InvalidResponses(
+            "net ratings have no annotators",
+            code="form_without_annotators",
+            hint="use form 'vote', or annotators=False",
+        )
+    if not (table.annotator >= 0).any():
+        raise InvalidResponses(
+            "no vote has an annotator", code="no_annotators", hint="give annotator_id, or use annotators=False"
+        )
+
+
 def tiers_of(table: ResponseTable, model: str, tiers: Sequence[int] | IntArray | None) -> IntArray | None:
     """Return the checked tiers of a board's chatbots.
 
@@ -281,3 +345,17 @@ def tiers_of(table: ResponseTable, model: str, tiers: Sequence[int] | IntArray |
             hint=f"model 'board', and for each chatbot of the table a whole number from 0 to {MOST_TIERS - 1}",
         )
     return labels.astype(np.int64) if labels.min() < labels.max() else None
+
+
+def _varying(table: ResponseTable, style: StyleDifferences | None) -> StyleDifferences | None:
+    """Return the covariates that can have an effect; None without any."""
+    if style is None:
+        return None
+    if len(style.known) != len(table):
+        raise InvalidResponses(
+            f"there are differences of style of {len(style.known)} votes, and {len(table)} votes",
+            code="bad_style",
+            hint="give one row per vote, in the order of the table",
+        )
+    varying = style.varying()
+    return varying if varying.names else None

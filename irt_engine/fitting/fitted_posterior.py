@@ -52,9 +52,18 @@ def posterior_of(made: FitDesign, found: Solution, seed: int) -> Posterior:
         side_se=float(np.sqrt(covariance[made.side, made.side])) if made.side >= 0 else 0.0,
         scales=scales,
         ties=int((made.table.outcome == 0).sum()),
+        **_style(made, z, covariance),
         **_abilities(made, z, covariance),
         **_prompts(made, found, scales),
     )
+
+
+def _style(made: FitDesign, z: FloatArray, covariance: FloatArray) -> dict[str, Any]:
+    """Return the fields about style."""
+    if made.style is None:
+        return {}
+    se = np.sqrt(np.diag(covariance)[made.style])
+    return {"style_names": made.style_names, "style": z[made.style], "style_se": se}
 
 
 def _abilities(made: FitDesign, z: FloatArray, covariance: FloatArray) -> dict[str, Any]:
@@ -104,6 +113,7 @@ def _scales(made: FitDesign, found: Solution) -> Scales:
         reply=sd.get("reply"),
         cell=made.effects.cell_sd(found.state.log_sd) if made.effects.cell else None,
         learned=found.learned,
+        at_limit=made.effects.at_largest(found.state.log_sd) if found.learned else (),
     )
 
 

@@ -42,6 +42,10 @@ class IterationPlan:
         Largest step of a parameter, in posterior SDs.
     bent_below : float
         Size of a step in SDs below which the observed information is taken under q.
+    leap : float
+        Largest distance of a mixed log SD from where the iteration itself ended.
+    tolerance : float
+        Size of a step in SDs at which the iterations end.
     """
 
     rounds: int
@@ -51,6 +55,8 @@ class IterationPlan:
     farthest: float  # that a log SD moves in a round
     reach: float = 1.0  # SDs that a parameter may move in a round: farther away the step is not to be believed
     bent_below: float = 0.0  # SDs of a step: there curvature is taken under q
+    leap: float = np.inf  # of a log SD by mixing, beyond where the round itself ended
+    tolerance: float = TOLERANCE
 
     def goes_on(self, count: int, halved: int) -> bool:
         """Return whether another iteration follows.
@@ -73,6 +79,8 @@ class IterationPlan:
 QUICK = IterationPlan(
     rounds=40, curved=True, mixed_below=3.0, share=1.0, farthest=0.2, reach=4.0
 )  # shorter, some never settle
+# The SD of tiers that are alike is hardly determined: mixed from far out, it leads the other scales astray.
+TIERED = replace(QUICK, mixed_below=0.03, farthest=0.4, leap=0.2)
 TOGETHER = IterationPlan(  # with effects of replies
     rounds=120, curved=True, mixed_below=0.1, share=1.0, farthest=0.2, reach=10.0, bent_below=0.03
 )
@@ -158,7 +166,8 @@ class _Iterations:
         self.mixer = self.mixer or self._mixer(taken)
         mixed = _shaped(self.mixer.next(_flat(state), _flat(taken.after), taken.error), taken.after)
         # A straight line through a few rounds may lead a scale anywhere, and its exponential beyond all numbers.
-        return replace(mixed, log_sd=self.cells.effects.within(mixed.log_sd))
+        ended, leap = taken.after.log_sd, self.way.leap
+        return replace(mixed, log_sd=self.cells.effects.within(np.clip(mixed.log_sd, ended - leap, ended + leap)))
 
     def _mixer(self, taken: Iteration) -> AndersonAccelerator:
         way, carried = self.way, sum(part.size for part in _carried(taken.after))

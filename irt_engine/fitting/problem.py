@@ -49,6 +49,8 @@ class FitProblem:
         Parts of the slots, if discriminations depend on tiers; P then includes the tier effects.
     replies : ReplyColumns, optional
         Reply effects.
+    offset : ndarray of float, shape (n,), optional
+        Known part of theta: what the annotators of a cell's votes add.
     kernels : Kernels
         The numerical kernels.
     """
@@ -65,6 +67,7 @@ class FitProblem:
         None  # of the slots, where discriminations differ by tier: then P counts the tiers' effects
     )
     replies: ReplyColumns | None = None
+    offset: FloatArray | None = None  # (n,) added to theta
     kernels: Kernels = field(default_factory=lambda: kernels_for(0))
 
     @property
@@ -126,6 +129,8 @@ class FitProblem:
             theta of each cell, in units of ability.
         """
         theta = self.shared_theta(point.z)
+        if self.offset is not None:
+            theta += self.offset
         return theta + self.replies.theta(point.phi[:, self.prompts.size :]) if self.replies else theta
 
     def shared_theta(self, z: FloatArray) -> FloatArray:

@@ -109,7 +109,7 @@ def _nodes(x: FloatArray, odds: FloatArray, effect: CellEffect) -> Iterator[_Nod
 
 
 def _single_votes(x: FloatArray, odds: FloatArray, counts: FloatArray, effect: CellEffect, observed: bool) -> EdgeSums:
-    """One vote in each cell: all follows from its three chances and their derivatives.
+    """One vote in each cell, or its parts: all follows from three chances and their derivatives.
 
     d_c = E[slope F_c'], e_c = E[F_c' e] / sd and c_c = E[slope^2 F_c''].
     """
@@ -132,12 +132,14 @@ def _single_votes(x: FloatArray, odds: FloatArray, counts: FloatArray, effect: C
     of0, of1 = t / tie - a / lose, b / win - t / tie  # d log P / d F_c
     score = np.stack([d0 * of0, d1 * of1])
     if observed:
-        info, off = np.stack([score[0] ** 2 - c0 * of0, score[1] ** 2 - c1 * of1]), score[:1] * score[1]
+        of_tie = t / tie**2
+        info = np.stack([d0**2 * (a / lose**2 + of_tie) - c0 * of0, d1**2 * (b / win**2 + of_tie) - c1 * of1])
+        off = -(d0 * d1 * of_tie)[None]
     else:
         info = np.stack([d0**2 * (1.0 / lose + 1.0 / tie), d1**2 * (1.0 / win + 1.0 / tie)])
         off = -(d0 * d1 / tie)[None]
     by_sd = effect.sd * (e0 * of0 + e1 * of1)
-    return EdgeSums(score, info, off, by_sd, np.log(a * lose + t * tie + b * win))
+    return EdgeSums(score, info, off, by_sd, a * np.log(lose) + t * np.log(tie) + b * np.log(win))
 
 
 def _few_votes(x: FloatArray, odds: FloatArray, counts: FloatArray, effect: CellEffect, observed: bool) -> EdgeSums:

@@ -24,7 +24,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.optimize import brentq
 
 from irt_engine.arrays import FloatArray
 from irt_engine.errors import DidNotConverge
@@ -34,6 +33,7 @@ from irt_engine.fitting.iterations import (
     NEARBY,
     PATIENT,
     QUICK,
+    TIERED,
     TOGETHER,
     TOLERANCE,
     IterationPlan,
@@ -54,8 +54,8 @@ _STRIDE = 0.1  # of a log SD, the first on the way to where its score changes it
 _WIDE = 0.3  # SD of replies' effects: narrower, they and the cells' change places while means hardly move
 
 
-def solve(cells: CellEvaluator, start: Point, steps: int = 0, progress: Progress | None = None) -> Solution:
-    """Return the fixed point from a point near the joint mode.
+def solve(cells: CellEvaluator, first: FitState, steps: int = 0, progress: Progress | None = None) -> Solution:
+    """Return the fixed point from a state near the joint mode.
 
     The scales are estimated on the way. If they do not converge together with the means, each scale moves separately to
     the end of the means.
@@ -64,8 +64,8 @@ def solve(cells: CellEvaluator, start: Point, steps: int = 0, progress: Progress
     ----------
     cells : CellEvaluator
         The cells.
-    start : Point
-        The point.
+    first : FitState
+        The state.
     steps : int
         Iterations before this one.
     progress : callable, optional
@@ -81,7 +81,6 @@ def solve(cells: CellEvaluator, start: Point, steps: int = 0, progress: Progress
     DidNotConverge
         If there is no fixed point.
     """
-    first = FitState(start, cells.effects.start(), no_excess(cells.problem))
     try:
         found = settle(cells, first, cells.effects.learned, steps, progress)
     except DidNotConverge:
@@ -89,6 +88,24 @@ def solve(cells: CellEvaluator, start: Point, steps: int = 0, progress: Progress
             raise
         found = _settle_apart(cells, first, steps, progress)
     return _at_the_mean(cells, found)
+
+
+def state_at(cells: CellEvaluator, point: Point) -> FitState:
+    """Return the state at a point, with the scales at which they start.
+
+    Parameters
+    ----------
+    cells : CellEvaluator
+        The cells.
+    point : Point
+        The point.
+
+    Returns
+    -------
+    FitState
+        The state, without excess information.
+    """
+    return FitState(point, cells.effects.start(), no_excess(cells.problem))
 
 
 def no_excess(problem: FitProblem) -> Information:
@@ -223,6 +240,8 @@ class _ScalesApart:
 
 def _root(move: Callable[[float], float], low: float, high: float) -> float:
     """Where a scale no longer moves, between two that move toward each other. Raises DidNotConverge."""
+    from scipy.optimize import brentq  # late: few fits need it
+
     try:
         return float(brentq(move, low, high, xtol=TOLERANCE))
     except (ValueError, RuntimeError) as error:
@@ -270,6 +289,28 @@ def settle(
     return found
 
 
+def settle_roughly(cells: CellEvaluator, state: FitState, tolerance: float) -> FitState:
+    """Return a state near the fixed point, or the given one if no plan leads there.
+
+    Parameters
+    ----------
+    cells : CellEvaluator
+        The cells.
+    state : FitState
+        Where to start.
+    tolerance : float
+        Size of the last step, in posterior SDs.
+
+    Returns
+    -------
+    FitState
+        The state before the last step.
+    """
+    way = replace(_first_plan(cells.problem), tolerance=tolerance)
+    found = _go(cells, state, cells.effects.learned, 0, None, way)
+    return found.state if isinstance(found, Solution) else state
+
+
 @dataclass(frozen=True, slots=True)
 class Unsettled:
     """Report iterations without a fixed point.
@@ -286,6 +327,13 @@ class Unsettled:
     error: float
 
 
+def _first_plan(problem: FitProblem) -> IterationPlan:
+    """Return the plan that is tried first."""
+    if problem.replies:
+        return TOGETHER
+    return TIERED if problem.parts else QUICK
+
+
 def _settled(
     cells: CellEvaluator,
     state: FitState,
@@ -295,7 +343,7 @@ def _settled(
     way: IterationPlan | None = None,
 ) -> Solution | Unsettled:
     """One way after the other, each from the same state."""
-    ways = [way or TOGETHER, PATIENT] if cells.problem.replies else [way or QUICK]
+    ways = [way or _first_plan(cells.problem), *([PATIENT] if cells.problem.replies else [])]
     found: Solution | Unsettled = Unsettled(steps, np.inf)
     for next_way in [*ways, CAREFUL]:
         found = _go(cells, state, learn, steps, progress, next_way)
@@ -325,7 +373,7 @@ def _go(
         error = taken.error
         if not np.isfinite(error):
             break
-        if error < TOLERANCE:
+        if error < way.tolerance:
             return Solution(state, taken.at_mean, taken.factors, taken.covariance, steps + count, learned=learn)
         if error < 0.5 * least:
             least, halved = error, count

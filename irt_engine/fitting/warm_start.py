@@ -57,8 +57,8 @@ def warm_start_of(made: FitDesign, found: Solution) -> WarmStart:
         chatbots=made.table.chatbots if made.board else (),
         comparisons=tuple(zip(*names_of(made.table, made.comparisons), strict=True)),
         prompts=made.table.prompts,
-        z=state.point.z,
-        log_sd=state.log_sd,
+        z=_without_style(made, state.point.z),
+        log_sd=np.delete(state.log_sd, _style_groups(made)),
         phi=phi,
         excess_phi=excess_phi if kept.any() else np.zeros((0, P, P)),
         excess_theta=excess.i_theta[kept],
@@ -98,12 +98,29 @@ def state_of(made: FitDesign, start: WarmStart, cells: CellEvaluator) -> FitStat
     """
     if (start.model, start.form) != (made.model, made.form):
         return None
-    warm = _with_tiers(made, start)
+    warm = _with_style(made, _with_tiers(made, start))
     old = _Places.of(made, warm)
     if old is None or len(warm.log_sd) != len(cells.effects.start()):
         return None
     point = _point(made, warm, old)
     return FitState(point, cells.effects.restored(warm.log_sd), _excess(made, warm, old))
+
+
+def _style_groups(made: FitDesign) -> list[int]:
+    """The place of the effects of style among the groups of effects, as a list of one or none."""
+    return [place for place, group in enumerate(made.effects.groups) if group.name == "style"]
+
+
+def _without_style(made: FitDesign, z: FloatArray) -> FloatArray:
+    """Shared parameters without the effects of style: they move little else, and another fit may have others."""
+    return z if made.style is None else np.delete(z, made.style)
+
+
+def _with_style(made: FitDesign, warm: WarmStart) -> WarmStart:
+    """As if the earlier fit had had effects of style, with the SD as given."""
+    for place in _style_groups(made):
+        warm = replace(warm, log_sd=np.insert(warm.log_sd, place, made.effects.start()[place]))
+    return warm
 
 
 def _with_tiers(made: FitDesign, warm: WarmStart) -> WarmStart:
@@ -114,10 +131,10 @@ def _with_tiers(made: FitDesign, warm: WarmStart) -> WarmStart:
         return warm
     none = np.zeros((len(warm.phi), wide.tiers))
     slope = warm.phi[:, :1] + (warm.phi[:, 1 : 1 + had].mean(axis=1, keepdims=True) if had else 0.0)
-    names = [group.name for group in made.effects.groups]
+    names = [group.name for group in made.effects.groups if group.name != "style"]
     place = names.index("log_discrimination") + 1
     kept = np.delete(warm.log_sd, place) if had else warm.log_sd
-    given = made.effects.start()[place : place + (wide.tiers > 0)]
+    given = np.delete(made.effects.start(), _style_groups(made))[place : place + (wide.tiers > 0)]
     return replace(
         warm,
         phi=np.concatenate([slope, none, warm.phi[:, 1 + had :]], axis=1),

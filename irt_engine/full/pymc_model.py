@@ -172,7 +172,7 @@ def load_libraries() -> tuple[ModuleType, ModuleType, ModuleType]:
         raise EngineError(
             f"the full fit needs a library that is not here: {error.name}",
             code="no_sampler",
-            hint="pip install pymc nutpie",
+            hint="pip install 'touchstone-eval[full]'",
         ) from error
     return pymc, pytensor.tensor, nutpie
 

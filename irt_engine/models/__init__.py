@@ -1,5 +1,6 @@
 """Models: the graded response model, thresholds of prompts, effects and their priors."""
 
+from .annotator_effects import AnnotatorEffects, annotators_assessable
 from .comparison_graph import centred, groups_of
 from .effects import Effects, Group
 from .graded_response import category_probabilities, item_information, log_likelihood
@@ -12,6 +13,7 @@ from .tier_effects import TierParts
 
 __all__ = [
     "DEFAULT_PRIORS",
+    "AnnotatorEffects",
     "Effects",
     "Group",
     "Information",
@@ -21,6 +23,7 @@ __all__ = [
     "PromptModel",
     "ReplyColumns",
     "TierParts",
+    "annotators_assessable",
     "category_probabilities",
     "centred",
     "groups_of",

@@ -32,6 +32,7 @@ LOOSE = 1.0
 MOST = 4.0  # times the given SD: beyond it verdicts without any doubt would lead a scale to infinity
 MOST_SLOPES = 2.0  # the same of log discriminations
 LEAST = 0.01  # an SD that small is an effect that is not there
+_AT = 1e-6  # of a log SD, below its limit: it is at the limit
 _PINNED = 1e6  # precision of what a definition fixes
 
 
@@ -502,6 +503,22 @@ class Effects:
         """
         least, most = self.limits(index)
         return bool((score > 0.0 and log_sd[index] >= most) or (score < 0.0 and log_sd[index] <= least))
+
+    def at_largest(self, log_sd: FloatArray) -> tuple[str, ...]:
+        """Return the names of the groups whose estimated SD is the largest allowed one.
+
+        Parameters
+        ----------
+        log_sd : ndarray of float, shape (L,)
+            The log SDs.
+
+        Returns
+        -------
+        tuple of str
+            The names, in the order of the groups.
+        """
+        every = self._every()
+        return tuple(every[k].name for k in self.learnable if log_sd[k] >= self.limits(k)[1] - _AT)
 
     def limits(self, index: int) -> tuple[float, float]:
         """Return the range of a log SD.

@@ -44,6 +44,8 @@ class Priors:
         Of the effects of a tier on log discriminations.
     shared_width : float
         SD of the priors of the log SDs of cell and reply effects.
+    style_sd : float
+        Of the effects of style, in units of ability per standardised difference.
     learn : bool
         Whether the SDs of the effects are estimated.
 
@@ -85,6 +87,9 @@ class Priors:
     # How far the learned SDs of replies and of cells may be from the given ones (log, an SD): far, where the votes tell
     # them apart; see the priors of campaigns, whose votes do not.
     shared_width: float = 1.0
+    # What one root mean square of a difference of style is worth: published effects are 0 to 0.3, and votes determine
+    # them well, so this is wide.
+    style_sd: float = 1.0
     learn: bool = True
 
     @property

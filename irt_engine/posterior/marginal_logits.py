@@ -19,7 +19,19 @@ from irt_engine.models.logit_units import unit_of
 from irt_engine.posterior.moments import PosteriorMoments
 
 Moments = TypeVar("Moments", bound=PosteriorMoments)
-_ABILITIES = ("ability", "theta", "theta_se", "thresholds", "thresholds_se", "side", "side_se", "reply", "reply_se")
+_ABILITIES = (
+    "ability",
+    "theta",
+    "theta_se",
+    "thresholds",
+    "thresholds_se",
+    "side",
+    "side_se",
+    "reply",
+    "reply_se",
+    "style",
+    "style_se",
+)
 _SLOPES = ("discrimination", "discrimination_se", "tier_discrimination", "tier_discrimination_se")
 _SDS = ("pair", "side", "reply", "location")
 

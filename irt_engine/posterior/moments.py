@@ -29,6 +29,8 @@ FLOAT_ARRAYS = (
     "tier_discrimination_se",
     "reply",
     "reply_se",
+    "style",
+    "style_se",
 )
 INTEGER_ARRAYS = ("group", "chatbot_judgments", "tier")
 
@@ -77,6 +79,9 @@ class Scales:
         Of the effect of one chatbot's reply to one prompt, in units of ability.
     unit : float
         The unit of ability in conditional logits: 1 after a fit; `Posterior.marginal` changes it.
+    at_limit : tuple of str
+        Names of the standard deviations that ended at the largest value that a fit allows: ``"log_discrimination"``,
+        ``"reply"``, ``"cell"`` and the like. The votes contradict each other less than the model can explain.
     """
 
     log_discrimination: float
@@ -89,6 +94,7 @@ class Scales:
     tier: float | None = None
     reply: float | None = None
     unit: float = 1.0
+    at_limit: tuple[str, ...] = ()
 
     @property
     def fresh(self) -> float:
@@ -156,6 +162,11 @@ class PosteriorMoments:
     reply, reply_se : ndarray of float, shape (J, M)
         Effect of each reply around the chatbot's ability, and its standard error. Unseen replies have effect 0 and
         the SD `scales.reply`. Empty without reply effects.
+    style_names : tuple of str, length k
+        Covariates of style in the fit.
+    style, style_se : ndarray of float, shape (k,)
+        What one root mean square of the difference of a covariate adds to theta, and its standard error. Abilities
+        are those at equal style, and so are predictions.
 
     Raises
     ------
@@ -193,6 +204,9 @@ class PosteriorMoments:
     tier_discrimination_se: FloatArray = field(default_factory=lambda: np.empty((0, 0, 0)))
     reply: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
     reply_se: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
+    style_names: tuple[str, ...] = ()
+    style: FloatArray = field(default_factory=lambda: np.empty(0))
+    style_se: FloatArray = field(default_factory=lambda: np.empty(0))
 
     def __post_init__(self) -> None:
         for name in FLOAT_ARRAYS:

@@ -112,7 +112,9 @@ class Posterior(PosteriorMoments):
         try:
             import pandas as pd
         except ImportError as error:
-            raise EngineError("frames need pandas", code="missing_library", hint="pip install pandas") from error
+            raise EngineError(
+                "frames need pandas", code="missing_library", hint="pip install 'touchstone-eval[frames]'"
+            ) from error
         return pd.DataFrame(columns)
 
     def plot(self, kind: str = "intervals", axes: Axes | None = None) -> Axes:

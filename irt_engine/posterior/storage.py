@@ -24,7 +24,16 @@ from irt_engine.posterior.warm_start import ARRAYS, WarmStart
 
 _FORMAT = 3
 # Arrays that the first archives of this format lack.
-_ADDED = ("thresholds_se", "tier", "tier_discrimination", "tier_discrimination_se", "reply", "reply_se")
+_ADDED = (
+    "thresholds_se",
+    "tier",
+    "tier_discrimination",
+    "tier_discrimination_se",
+    "reply",
+    "reply_se",
+    "style",
+    "style_se",
+)
 _PREFIX = "warm_"
 _TOTALS = ("i_theta", "cross", "i_phi")  # earlier archives hold total information in place of the excess
 # Errors of numpy, zipfile and json on damaged bytes (RuntimeError: "encrypted"), and of a posterior of other parts.
@@ -146,9 +155,10 @@ def _values(header: dict[str, Any], arrays: Mapping[str, Any]) -> dict[str, Any]
     return {
         **header,
         "comparisons": tuple(Comparison(*row) for row in header["comparisons"]),
-        "scales": Scales(**header["scales"]),
+        "scales": Scales(**{**header["scales"], "at_limit": tuple(header["scales"].get("at_limit", ()))}),
         "chatbots": tuple(header["chatbots"]),
         "prompts": tuple(header["prompts"]),
+        "style_names": tuple(header.get("style_names", ())),
         **{name: arrays[name] for name in stored},
     }
 
@@ -199,6 +209,7 @@ def _has_shapes(posterior: PosteriorMoments) -> bool:
     optional: dict[str, tuple[int, ...]] = {
         **dict.fromkeys(("tier_discrimination", "tier_discrimination_se"), (J, T, T)),
         **dict.fromkeys(("reply", "reply_se"), (J, M)),
+        **dict.fromkeys(("style", "style_se"), (len(posterior.style_names),)),
         "theta_covariance": (C, C),
         "thresholds_se": (J, E),
         "tier": (M,),

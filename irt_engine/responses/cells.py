@@ -13,6 +13,7 @@ import numpy as np
 
 from irt_engine.arrays import BoolArray, FloatArray, IntArray
 
+from .style import StyleDifferences
 from .table import ResponseTable
 
 MIN_CELLS = 2  # a prompt seen in fewer cells says next to nothing about its own parameters
@@ -70,6 +71,8 @@ class Cells:
         Slot of each prompt.
     total : int
         Number of cells before equal ones were merged.
+    style : ndarray of float, shape (n, k), optional
+        Mean over the votes of the standardised differences of style, high minus low.
     """
 
     comparison: IntArray  # (n,)
@@ -81,6 +84,7 @@ class Cells:
     shared: int  # index of the shared slot, -1 if every prompt has its own
     prompt_slot: IntArray  # (J,)
     total: int  # number of cells before equal ones were merged
+    style: FloatArray | None = None  # (n, k) mean over the votes of the differences of style, high minus low
 
     @property
     def observations(self) -> FloatArray:
@@ -169,7 +173,14 @@ def net_rating(wins_b: IntArray, wins_a: IntArray, votes: IntArray) -> IntArray:
     return rating
 
 
-def cells_of(table: ResponseTable, comparison: IntArray, *, votes: bool = False, pool: bool = True) -> Cells:
+def cells_of(
+    table: ResponseTable,
+    comparison: IntArray,
+    *,
+    votes: bool = False,
+    pool: bool = True,
+    style: StyleDifferences | None = None,
+) -> Cells:
     """Return the cells of a table.
 
     Parameters
@@ -182,6 +193,8 @@ def cells_of(table: ResponseTable, comparison: IntArray, *, votes: bool = False,
         Store votes instead of net ratings.
     pool : bool
         Give prompts with few cells the pooled slot; otherwise each prompt has its own slot.
+    style : StyleDifferences, optional
+        Differences of style of the n votes.
 
     Returns
     -------
@@ -189,7 +202,8 @@ def cells_of(table: ResponseTable, comparison: IntArray, *, votes: bool = False,
         The cells.
     """
     J, C = len(table.prompts), int(comparison.max()) + 1
-    vote = np.sort(_packed(table, comparison, C))
+    packed = _packed(table, comparison, C)
+    vote = np.sort(packed)
     first, size = _runs(vote >> _VOTE_BITS)
     code = vote[first] >> _VOTE_BITS
     prompt = code // C
@@ -202,10 +216,13 @@ def cells_of(table: ResponseTable, comparison: IntArray, *, votes: bool = False,
         net = np.add.reduceat(toward, first)
         counts = (net_rating(net, np.zeros_like(net), size) + 3.0)[:, None]
     slot_of, slots, shared = _slots(prompt, size if votes else np.ones_like(size), J, fewest=MIN_CELLS if pool else 1)
-    return _merged(code - prompt * C, slot_of[prompt], counts, side, slots, shared, slot_of)
+    of_style = None if style is None else _style(table, style, np.argsort(packed, kind="stable"), first, size)
+    return _merged(code - prompt * C, slot_of[prompt], counts, side, of_style, slots, shared, slot_of)
 
 
-def separate_cells(table: ResponseTable, comparison: IntArray) -> tuple[Cells, IntArray]:
+def separate_cells(
+    table: ResponseTable, comparison: IntArray, style: StyleDifferences | None = None
+) -> tuple[Cells, IntArray]:
     """Return the cells with votes, without merging equal ones, and the cell of each vote.
 
     Parameters
@@ -214,6 +231,8 @@ def separate_cells(table: ResponseTable, comparison: IntArray) -> tuple[Cells, I
         The n votes.
     comparison : ndarray of int, shape (n,)
         Comparison of each vote, from `compare`.
+    style : StyleDifferences, optional
+        Differences of style of the n votes.
 
     Returns
     -------
@@ -227,6 +246,9 @@ def separate_cells(table: ResponseTable, comparison: IntArray) -> tuple[Cells, I
     counts = np.bincount(3 * index + toward + 1, minlength=3 * n).reshape(n, 3).astype(np.float64)
     side = np.bincount(index, shown, minlength=n) / counts.sum(axis=1)
     slot_of, slots, shared = _slots(prompt, counts.sum(axis=1), J)
+    size = counts.sum(axis=1).astype(np.int64)
+    first = np.cumsum(size) - size
+    of_style = None if style is None else _style(table, style, np.argsort(index, kind="stable"), first, size)
     order = np.argsort(slot_of[prompt], kind="stable")
     place = np.empty(n, np.int64)
     place[order] = np.arange(n)
@@ -240,6 +262,7 @@ def separate_cells(table: ResponseTable, comparison: IntArray) -> tuple[Cells, I
         shared=shared,
         prompt_slot=slot_of,
         total=n,
+        style=None if of_style is None else of_style[order],
     )
     return cells, place[index]
 
@@ -262,6 +285,15 @@ def low_to_high(table: ResponseTable) -> tuple[IntArray, IntArray]:
     shown = np.where(turned, table.a_first == 1, table.a_first == 0).astype(np.int64)
     shown -= np.where(turned, table.a_first == 0, table.a_first == 1)
     return toward, shown
+
+
+def _style(
+    table: ResponseTable, style: StyleDifferences, order: IntArray, first: IntArray, size: IntArray
+) -> FloatArray:
+    """(n, k) means over the votes of each cell, whose votes lie together in `order`, in the orientation low -> high."""
+    toward = np.where(table.a > table.b, -1.0, 1.0)[:, None] * style.values
+    mean: FloatArray = np.add.reduceat(toward[order], first, axis=0) / size[:, None]
+    return mean
 
 
 def _packed(table: ResponseTable, comparison: IntArray, C: int) -> IntArray:
@@ -299,6 +331,7 @@ def _merged(
     slot: IntArray,
     counts: FloatArray,
     side: FloatArray,
+    style: FloatArray | None,
     slots: int,
     shared: int,
     prompt_slot: IntArray,
@@ -309,9 +342,9 @@ def _merged(
     """
     if shared < 0:
         weight = np.ones(len(slot))
-        return Cells(comparison, slot, counts, side, weight, slots, shared, prompt_slot, total=len(slot))
+        return Cells(comparison, slot, counts, side, weight, slots, shared, prompt_slot, total=len(slot), style=style)
     own, other = np.flatnonzero(slot != shared), np.flatnonzero(slot == shared)
-    columns = [comparison[other], *counts[other].T, side[other]]
+    columns = [comparison[other], *counts[other].T, side[other], *(() if style is None else style[other].T)]
     order = np.lexsort(columns[::-1])
     new = np.ones(len(other), bool)
     new[1:] = np.any([np.diff(column[order]) != 0 for column in columns], axis=0)
@@ -327,4 +360,5 @@ def _merged(
         shared=shared,
         prompt_slot=prompt_slot,
         total=len(slot),
+        style=None if style is None else style[kept],
     )

@@ -14,7 +14,7 @@ from .statistics import (
     reverse_coefficient_of_variation,
 )
 from .unification import MetricTable, TotalScores, confidence_bands, stack_ranking, winners_circle
-from .vocabulary import rarefied_frequency, rarefied_vocabulary
+from .vocabulary import rarefied_keywords
 
 __all__ = [
     "LEAST_UNITS",
@@ -41,8 +41,7 @@ __all__ = [
     "median",
     "prediction_error",
     "ranks",
-    "rarefied_frequency",
-    "rarefied_vocabulary",
+    "rarefied_keywords",
     "rating_ceiling",
     "ratio",
     "resample",

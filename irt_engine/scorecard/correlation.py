@@ -13,6 +13,7 @@ from irt_engine.errors import NotIdentified
 from irt_engine.scorecard.estimates import LEVEL
 
 LEAST_UNITS = 5
+_LEAST_SHARE = 1e-12  # Of the mean square: a smaller variance is one of rounding alone.
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,14 +105,18 @@ def ranks(values: ArrayLike, *, higher_is_better: bool) -> FloatArray:
 def _interval(
     a: FloatArray, b: FloatArray, replicates: int, rng: np.random.Generator, level: float
 ) -> tuple[float | None, float | None]:
-    found: list[FloatArray] = []
-    step = max(1, 1_000_000 // len(a))
+    n, found = len(a), []
+    u, v = a - a.mean(), b - b.mean()
+    moments = np.column_stack([u, v, u * u, v * v, u * v])
+    step = max(1, 1_000_000 // n)
     for start in range(0, replicates, step):
-        drawn = rng.integers(len(a), size=(min(step, replicates - start), len(a)))
-        u = a[drawn] - a[drawn].mean(axis=1, keepdims=True)
-        v = b[drawn] - b[drawn].mean(axis=1, keepdims=True)
-        scale = np.sqrt((u**2).sum(axis=1) * (v**2).sum(axis=1))
-        found.append((u * v).sum(axis=1)[scale > 0] / scale[scale > 0])
+        drawn = rng.integers(n, size=(min(step, replicates - start), n))
+        places = drawn + n * np.arange(len(drawn))[:, None]
+        counts = np.bincount(places.ravel(), minlength=drawn.size).reshape(drawn.shape)
+        x, y, xx, yy, xy = (counts.astype(np.float64) @ moments).T / n
+        scale2 = (xx - x * x) * (yy - y * y)
+        varies = (xx - x * x > _LEAST_SHARE * xx) & (yy - y * y > _LEAST_SHARE * yy)
+        found.append(((xy - x * y)[varies]) / np.sqrt(scale2[varies]))
     kept = np.concatenate(found)
     if len(kept) < replicates // 2:
         return None, None

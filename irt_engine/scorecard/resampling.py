@@ -8,7 +8,7 @@ their correlation.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -32,17 +32,23 @@ class Sample:
     Parameters
     ----------
     statistic
-        Function of weights (B, n) that returns (B,) values, NaN where it is undefined.
+        Function of weights (B, n) that returns (B,) values, NaN where it is undefined; with m names (m, B) values.
     clusters : (n,)
         The number of each unit's cluster, from 0.
     interval
         `percentile` for medians; `normal` (value plus and minus z standard deviations of the replicates) for statistics
         that resampling biases, such as an entropy.
+    least
+        Lowest possible value: a normal interval does not go below it.
+    names
+        Names of m statistics that are computed together. Without names it is one statistic.
     """
 
     statistic: Statistic
     clusters: IntArray
     interval: Interval = "normal"
+    least: float = -np.inf
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +68,15 @@ class Resampled:
 
 
 def resample(
-    samples: dict[str, Sample], *, replicates: int = REPLICATES, seed: int = 0, level: float = LEVEL
+    samples: Mapping[str, Sample], *, replicates: int = REPLICATES, seed: int = 0, level: float = LEVEL
 ) -> dict[str, Resampled]:
     """Return estimates and replicates of the statistics of one chatbot, all from the same draws of clusters.
 
     Parameters
     ----------
     samples
-        Statistics by name. Their clusters are numbered alike: 3 is the same user in each.
+        Statistics by name. Their clusters are numbered alike: 3 is the same user in each. Those that are computed
+        together are returned by their own names.
     replicates
         Number B of bootstrap replicates.
     seed
@@ -94,12 +101,15 @@ def resample(
         for key, names in alike.items():
             own = weights if key == in_order else weights[:, index[names[0]]]
             for name in names:
-                parts[name].append(used[name].statistic(own))
-    missing = Resampled(None, np.full(replicates, np.nan))
-    return {
-        name: _resampled(samples[name], np.concatenate(parts[name]), level) if parts.get(name) else missing
-        for name in samples
-    }
+                parts[name].append(np.atleast_2d(used[name].statistic(own)))
+    found: dict[str, Resampled] = {}
+    for name, sample in samples.items():
+        own_names = sample.names or (name,)
+        rows = np.concatenate(parts[name], axis=1) if parts.get(name) else np.full((len(own_names), replicates), np.nan)
+        values = np.atleast_2d(sample.statistic(np.ones((1, len(sample.clusters))))) if name in used else rows[:, :1]
+        for place, one in enumerate(own_names):
+            found[one] = _resampled(sample, float(values[place, 0]), rows[place], level)
+    return found
 
 
 def _draws(clusters: int, replicates: int, rng: np.random.Generator) -> Iterator[FloatArray]:
@@ -112,9 +122,8 @@ def _draws(clusters: int, replicates: int, rng: np.random.Generator) -> Iterator
         yield rng.multinomial(clusters, np.full(clusters, 1 / clusters), size=drawn).astype(np.float64)
 
 
-def _resampled(sample: Sample, replicates: FloatArray, level: float) -> Resampled:
+def _resampled(sample: Sample, value: float, replicates: FloatArray, level: float) -> Resampled:
     n = len(sample.clusters)
-    value = float(sample.statistic(np.ones((1, n)))[0])
     if not np.isfinite(value):
         return Resampled(None, replicates)
     known = replicates[np.isfinite(replicates)]
@@ -124,5 +133,5 @@ def _resampled(sample: Sample, replicates: FloatArray, level: float) -> Resample
         lower, upper = np.quantile(known, [0.5 - level / 2, 0.5 + level / 2])
     else:
         half = norm.ppf(0.5 + level / 2) * known.std(ddof=1)
-        lower, upper = value - half, value + half
+        lower, upper = max(value - half, sample.least), value + half
     return Resampled(Estimate(value, float(lower), float(upper), n), replicates)

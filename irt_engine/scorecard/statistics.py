@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import csr_array
 
 from irt_engine.arrays import FloatArray, IntArray
 from irt_engine.scorecard.resampling import Statistic
@@ -41,12 +42,12 @@ def median(values: ArrayLike) -> Statistic:
     -------
     Statistic
     """
-    numbers = np.asarray(values, np.float64)
-    order = np.argsort(numbers, kind="stable")
-    ranked = numbers[order]
+    ranked, place = np.unique(np.asarray(values, np.float64), return_inverse=True)
+    n = len(place)
+    member = csr_array((np.ones(n), (np.arange(n), place)), shape=(n, len(ranked)))
 
     def statistic(weights: FloatArray) -> FloatArray:
-        reached = np.cumsum(weights[:, order], axis=1)
+        reached = np.cumsum(np.asarray(weights @ member), axis=1)
         half = reached[:, -1:] / 2
         middle = (ranked[(reached >= half).argmax(axis=1)] + ranked[(reached > half).argmax(axis=1)]) / 2
         return np.where(half[:, 0] > 0, middle, np.nan)
@@ -94,24 +95,23 @@ def reverse_coefficient_of_variation(domains: IntArray, *, size: int, draws: int
     """
     member = _indicators(domains)
     uniform = np.sort(np.random.default_rng(seed).random((draws, size)), axis=1)
-    starts = np.arange(draws, dtype=np.float64)[:, None]
-    ordered = (uniform + starts).ravel()  # Sample d lies between d and d + 1.
     numbers = np.arange(size + 1, dtype=np.float64)
     terms = numbers * np.log2(np.maximum(numbers, 1))
 
-    def value(counts: FloatArray) -> float:
-        """Return R-COV for counts (k,): the same uniform numbers are read by the quantiles of their distribution."""
-        limits = np.minimum(np.cumsum(counts[counts > 0]) / counts.sum(), 1.0)
-        limits[-1] = 1.0
-        reached = np.searchsorted(ordered, (starts + limits).ravel()).reshape(draws, -1) - starts.astype(int) * size
-        drawn = np.diff(reached, axis=1, prepend=0)
-        sampled = np.log2(size) - terms[drawn].sum(axis=1) / size
-        deviation = float(sampled.std(ddof=1))
-        return float(sampled.mean()) / deviation if deviation > 1e-12 else float("nan")
-
     def statistic(weights: FloatArray) -> FloatArray:
         counts = weights @ member
-        return np.array([value(one) if one.sum() > 0 else np.nan for one in counts])
+        counts = counts[:, counts.any(axis=0)]
+        total = counts.sum(axis=1, keepdims=True)
+        # The same uniform numbers are read by the quantiles of each replicate's distribution.
+        limits = np.minimum(divided(np.cumsum(counts, axis=1), total), 1.0)
+        sampled = np.full((draws, len(weights)), np.nan)
+        for draw in range(draws):
+            reached = np.searchsorted(uniform[draw], limits)
+            drawn = np.diff(reached, axis=1, prepend=0)
+            sampled[draw] = np.log2(size) - terms[drawn].sum(axis=1) / size
+        deviation = sampled.std(axis=0, ddof=1)
+        known = (total[:, 0] > 0) & (deviation > 1e-12)
+        return np.where(known, sampled.mean(axis=0) / np.where(known, deviation, 1.0), np.nan)
 
     return statistic
 

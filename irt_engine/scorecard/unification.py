@@ -2,6 +2,10 @@
 
 Notation: K metrics, J chatbots, B bootstrap replicates. The three strategies are those of Venkatesh et al. (2018), On
 Evaluating and Comparing Open Domain Dialog Systems, section 4.8. Their paper prints no intervals of the total scores.
+
+Intervals of sums of ranks are basic bootstrap intervals: with t the total and q a quantile of its replicates, they go
+from 2 t - q_high to 2 t - q_low (Davison and Hinkley 1997, section 5.2), within what ranks can sum up to. Resampling
+draws ranks towards the middle, and percentiles repeat that bias. Counts of metrics have percentile intervals.
 """
 
 from __future__ import annotations
@@ -179,6 +183,9 @@ def _totals(
             cells, totals, unknown, unknown, _bands(totals, totals, totals, higher_is_better), replicated[:0]
         )
     lower, upper = np.quantile(sums, [0.5 - level / 2, 0.5 + level / 2], axis=0)
+    if not higher_is_better:  # Sums of ranks.
+        least = table.weights.sum()
+        lower, upper = np.clip([2 * totals - upper, 2 * totals - lower], least, len(totals) * least)
     lower, upper = np.minimum(lower, totals), np.maximum(upper, totals)
     bands = _bands(totals, lower, upper, higher_is_better)
     return TotalScores(cells, totals, lower, upper, bands, replicated[np.isfinite(replicated).all(axis=(1, 2))])

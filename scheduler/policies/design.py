@@ -16,6 +16,7 @@ from scheduler.policies.retirement import RetirementRule
 from scheduler.pool import Pool
 from scheduler.state import CampaignState
 from scheduler.targets import CombinedTarget, PrecisionTarget, RankingTarget, Target
+from scheduler.tiers import TIERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ class AdaptiveDesign:
     balance: Balance | None = None
     retirement: RetirementRule | None = None
     placement: Placement | None = field(default_factory=Placement)
-    tiers: int = 1
+    tiers: int = TIERS
 
     def __post_init__(self) -> None:
         check_fields(self, InvalidRequest)

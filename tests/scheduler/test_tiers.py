@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from irt_engine.truth import draw_truth
 from scheduler import AdaptiveDesign, CampaignState, InvalidRequest, plan
 from scheduler.estimator import estimate, estimate_with_warm_start
 from scheduler.replay import ReplayLoop
-from scheduler.tiers import place
+from scheduler.tiers import place, tiers_of_votes
 from tests.scheduler.cast import POSTERIOR
 
 
@@ -114,7 +114,7 @@ def found(table: ResponseTable) -> Posterior:
 
 @pytest.fixture(scope="module")
 def plain(table: ResponseTable) -> Posterior:
-    return estimate(table)
+    return estimate(table, tiers=1)
 
 
 def test_a_campaigns_fit_places_its_chatbots_and_learns_what_prompts_tell_in_each_tier(
@@ -129,16 +129,41 @@ def test_a_campaigns_fit_places_its_chatbots_and_learns_what_prompts_tell_in_eac
     assert again.ability == pytest.approx(found.ability, abs=1e-9)
 
 
-def test_both_fits_of_a_campaign_with_tiers_tell_how_far_they_are() -> None:
-    told: list[int] = []
-    found = estimate(drawn_with_tiers(votes=200), tiers=2, progress=lambda done, most: told.append(done))
-    assert found.tier.size
-    assert 0 <= min(told) < max(told) <= 100
-    assert sum(after < before for before, after in pairwise(told)) == 1, "the second begins anew"
+def test_a_tier_has_at_least_three_chatbots(table: ResponseTable) -> None:
+    assert estimate(table, tiers=4).tier.max() == 1  # eight chatbots
+    few = subset(table, table.chatbots[:5])
+    assert estimate(few, tiers=2).tier.size == 0
 
 
-def test_fewer_than_two_chatbots_a_tier_are_in_none() -> None:
-    assert estimate(drawn_with_tiers(votes=200), tiers=5).tier.size == 0
+def test_tiers_of_votes_are_bands_of_ability(table: ResponseTable) -> None:
+    assert tiers_of_votes(table, 2) == [0, 0, 0, 0, 1, 1, 1, 1]
+    assert tiers_of_votes(table, 4) == [0, 0, 1, 1, 2, 2, 3, 3]
+
+
+def test_tiers_of_votes_do_not_depend_on_names_and_sides(table: ResponseTable) -> None:
+    turned = ResponseTable.from_votes(
+        [f"z{7 - b}" for b in table.b],
+        [f"z{7 - a}" for a in table.a],
+        [str(prompt) for prompt in table.prompt],
+        (-table.outcome).tolist(),
+    )
+    assert tiers_of_votes(turned, 3) == tiers_of_votes(table, 3)[::-1]
+
+
+def test_equal_chatbots_are_in_one_tier() -> None:
+    alike = ResponseTable.from_votes(["a", "b", "c", "a"], ["b", "c", "a", "b"], ["p"] * 4, [0, 0, 0, 0])
+    assert len(set(tiers_of_votes(alike, 2))) == 1
+
+
+def subset(table: ResponseTable, names: Sequence[str]) -> ResponseTable:
+    """Keep the votes on these chatbots."""
+    kept = [n for n in range(len(table)) if {table.chatbots[table.a[n]], table.chatbots[table.b[n]]} <= set(names)]
+    return ResponseTable.from_votes(
+        [table.chatbots[table.a[n]] for n in kept],
+        [table.chatbots[table.b[n]] for n in kept],
+        [table.prompts[table.prompt[n]] for n in kept],
+        [int(table.outcome[n]) for n in kept],
+    )
 
 
 @pytest.mark.filterwarnings("ignore::irt_engine.EngineWarning")  # of the first few votes

@@ -136,7 +136,10 @@ def _pooled_chances(m: int, points: SlotPoints, effect: CellEffect, lanes: Lanes
 
 @compiled
 def _single_votes(counts: FloatArray, points: SlotPoints, sd: float, observed: bool, logs: bool, lanes: Lanes) -> None:
-    """One vote in each cell: all follows from its three chances and their derivatives. Wrong for other cells."""
+    """One vote in each cell: all follows from its three chances and their derivatives. Wrong for other cells.
+
+    A vote may be divided among the three outcomes.
+    """
     m, work = len(counts), lanes.work
     for q in range(len(points.alpha)):
         for i in range(m):
@@ -148,14 +151,18 @@ def _single_votes(counts: FloatArray, points: SlotPoints, sd: float, observed: b
             lanes.score[0, lane], lanes.score[1, lane] = d0 * of0, d1 * of1
             lanes.by_sd[lane] = sd * (work[5, lane] * of0 + work[6, lane] * of1)
             if observed:
-                lanes.info[0, lane] = (d0 * of0) ** 2 - work[7, lane] * of0
-                lanes.info[1, lane] = (d1 * of1) ** 2 - work[8, lane] * of1
-                lanes.off[1, lane] = d0 * of0 * d1 * of1
+                of_tie = t * by_tie * by_tie
+                lanes.info[0, lane] = d0 * d0 * (a * by_lose * by_lose + of_tie) - work[7, lane] * of0
+                lanes.info[1, lane] = d1 * d1 * (b * by_win * by_win + of_tie) - work[8, lane] * of1
+                lanes.off[1, lane] = -d0 * d1 * of_tie
             else:
                 lanes.info[0, lane] = d0 * d0 * (by_lose + by_tie)
                 lanes.info[1, lane] = d1 * d1 * (by_win + by_tie)
                 lanes.off[1, lane] = -d0 * d1 * by_tie
     for lane in range(m * len(points.alpha) if logs else 0):
         i = lane % m
-        chance = counts[i, 0] * work[0, lane] + counts[i, 1] * work[1, lane] + counts[i, 2] * work[2, lane]
-        lanes.log[lane] = np.log(max(chance, LEAST_CHANCE))
+        total = 0.0
+        for k in range(3):
+            if counts[i, k] > 0.0:
+                total += counts[i, k] * np.log(max(work[k, lane], LEAST_CHANCE))
+        lanes.log[lane] = total

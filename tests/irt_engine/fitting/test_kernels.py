@@ -172,6 +172,13 @@ def test_the_observed_information_of_votes_is_the_fall_of_their_gradient(prompts
 
 
 @VOTE
+def test_parts_of_one_vote_have_the_derivatives_of_their_log_likelihood(prompts: PromptModel) -> None:
+    parts = np.array([(0.25, 0.5, 0.25), (0.5, 0.5, 0.0), (0.0, 0.125, 0.875)])
+    assert_gradient(prompts, parts)
+    assert_observed(prompts, parts)
+
+
+@VOTE
 @pytest.mark.parametrize("observed", [False, True])
 def test_cells_of_one_vote_few_and_many_are_told_as_they_are_alone(prompts: PromptModel, observed: bool) -> None:
     """Cells of one vote, of two, of three and of more go through a block side by side, each kind so many at a time."""

@@ -11,7 +11,7 @@ from irt_engine.fitting.everyday import Form, Model
 from irt_engine.fitting.expectations import CellEvaluator
 from irt_engine.fitting.joint_mode import find_joint_mode
 from irt_engine.fitting.prompt_estimates import prompt_parameters
-from irt_engine.fitting.variational import solve
+from irt_engine.fitting.variational import solve, state_at
 from irt_engine.simulate import all_cells, comparison_cells, draw_votes
 from irt_engine.truth import draw_truth
 from tests.irt_engine.cast import small_board
@@ -26,7 +26,7 @@ def test_threshold_errors_follow_from_finite_differences(model: Model, form: For
     made = design(small_board(), model, form, Priors())
     prompts = made.problem.prompts
     with CellEvaluator(made.problem, made.effects) as cells:
-        found = solve(cells, *find_joint_mode(cells, made.origin), None)
+        found = solve(cells, state_at(cells, find_joint_mode(cells, made.origin)[0]))
     phi, every = made.problem.total_phi(found.state.point), slice(0, made.problem.slots)
     steps = 1e-6 * np.eye(prompts.size)
     bends = np.stack([prompts.thresholds(phi + step) - prompts.thresholds(phi - step) for step in steps], axis=2) / 2e-6

@@ -290,7 +290,7 @@ def test_without_the_sampler_it_says_what_to_install(monkeypatch: pytest.MonkeyP
     with pytest.raises(EngineError) as caught:
         fit_full(small_board())
     assert caught.value.code == "no_sampler"
-    assert "nutpie" in caught.value.hint
+    assert "touchstone-eval[full]" in caught.value.hint
 
 
 def test_agreement_measures_in_full_standard_deviations() -> None:

@@ -14,7 +14,7 @@ from irt_engine.fitting.expectations import CellEvaluator
 from irt_engine.fitting.joint_mode import find_joint_mode
 from irt_engine.fitting.schur_complement import factored
 from irt_engine.fitting.variance_estimation import estimation_variances
-from irt_engine.fitting.variational import solve
+from irt_engine.fitting.variational import solve, state_at
 from irt_engine.models.effects import Effects, Group
 from irt_engine.models.parameters import Point
 from irt_engine.models.reply_effects import most_replies, replies_of
@@ -244,7 +244,7 @@ def test_what_scales_are_learned_from_adds_up_to_what_was_drawn() -> None:
         votes = draw_votes(truth, some_cells(8, 60, 0.143, seed=seed + 100), seed=seed + 200)
         made = design(votes, "board", "vote", priors, None)
         with CellEvaluator(made.problem, made.effects) as cells:
-            found = solve(cells, *find_joint_mode(cells, made.origin), None)
+            found = solve(cells, state_at(cells, find_joint_mode(cells, made.origin)[0]))
         state, prior = found.state, made.effects.precision(found.state.log_sd)
         q = factored(made.problem, found.at_mean.plus(found.state.excess), prior)
         under_q = Point(np.diag(q.covariance()), q.own_variances(q.covariance()))

@@ -14,7 +14,7 @@ from irt_engine.fitting.expectations import CellEvaluator
 from irt_engine.fitting.joint_mode import find_joint_mode
 from irt_engine.fitting.observed_information import curvature_at
 from irt_engine.fitting.schur_complement import slot_blocks
-from irt_engine.fitting.variational import solve
+from irt_engine.fitting.variational import solve, state_at
 from irt_engine.information import pair_information
 from irt_engine.models.parameters import Point
 from irt_engine.simulate import all_cells, draw_votes
@@ -99,7 +99,7 @@ def test_steps_divide_by_the_observed_information(form: Form, tiers: np.ndarray 
     """Every prompt has enough votes to have a clear curvature of its own."""
     made = design(everything(5, 20, seed=9), "board", form, Priors(learn=False, reply_sd=0.0), tiers)
     with CellEvaluator(made.problem, made.effects) as cells:
-        found = solve(cells, *find_joint_mode(cells, made.origin), None)
+        found = solve(cells, state_at(cells, find_joint_mode(cells, made.origin)[0]))
         point, log_sd = found.state.point, found.state.log_sd
         told = cells.evaluate(point, log_sd, None, observed=True)
         by = curvature_at(cells, found.state, found.at_mean, None, told, learn=False)

@@ -32,7 +32,7 @@ from tests.irt_engine.posteriors import made_up, random_board
 BOARD = random_board(5, 3)
 numbers = st.floats(-1e9, 1e9)
 positive = st.floats(0, 1e9)
-SDS = [field for field in fields(Scales) if field.name != "learned"]
+SDS = [field for field in fields(Scales) if field.name not in ("learned", "at_limit")]
 names = st.text(st.characters(codec="utf-8"), min_size=1, max_size=12)
 
 
@@ -50,7 +50,8 @@ def posteriors(draw: st.DrawFn) -> Posterior:
     pair = st.tuples(*[st.sampled_from(chatbots)] * 2, st.none() | names, st.integers(0, 10**9))
     comparisons = tuple(Comparison(*row) for row in draw(st.lists(pair, max_size=4)))
     sds = {field.name: draw(positive if field.default is MISSING else st.none() | positive) for field in SDS}
-    scales: Any = sds | {"learned": draw(st.booleans())}
+    scales: Any = sds | {"learned": draw(st.booleans()), "at_limit": tuple(draw(st.lists(names, max_size=2)))}
+    covariates = tuple(draw(st.lists(names, max_size=3, unique=True)))
     return made_up(
         draw(some(m)),
         draw(arrays.arrays(np.float64, (m, m), elements=numbers)),
@@ -70,6 +71,9 @@ def posteriors(draw: st.DrawFn) -> Posterior:
         converged=draw(st.booleans()),
         seed=draw(st.integers(0, 2**63)),
         ties=draw(st.none() | st.integers(0, 10**9)),
+        style_names=covariates,
+        style=draw(some(len(covariates))),
+        style_se=draw(some(len(covariates), positive)),
     )
 
 

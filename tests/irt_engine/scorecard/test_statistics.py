@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from irt_engine.arrays import FloatArray
 from irt_engine.scorecard import (
     Run,
     Sample,
@@ -12,8 +13,7 @@ from irt_engine.scorecard import (
     domain_runs,
     group_rating_sd,
     median,
-    rarefied_frequency,
-    rarefied_vocabulary,
+    rarefied_keywords,
     ratio,
     resample,
     reverse_coefficient_of_variation,
@@ -77,16 +77,16 @@ def test_longest_run_gives_the_domain_of_a_conversation() -> None:
 
 def test_vocabulary_is_rarefied_to_equal_utterances() -> None:
     keywords = csr_array(np.array([[1, 1, 0], [0, 1, 1]]))  # Two conversations of two utterances.
-    statistic = rarefied_vocabulary(keywords, np.array([2.0, 2.0]), size=2)
+    statistic = rarefied_keywords(keywords, np.array([2.0, 2.0]), size=2)
     # Of 4 utterances 2 are drawn: a keyword in one of them appears with chance 1/2, one in two with 5/6.
-    assert value(statistic, [1, 1]) == pytest.approx([0.5 + 5 / 6 + 0.5])
+    assert statistic(np.ones((1, 2)))[0] == pytest.approx([0.5 + 5 / 6 + 0.5])
 
 
 def test_whole_vocabulary_is_found_without_rarefaction() -> None:
     keywords = csr_array(np.array([[1, 1, 0], [0, 1, 1]]))
     utterances = np.array([2.0, 2.0])
-    assert value(rarefied_vocabulary(keywords, utterances, size=4), [1, 1]) == pytest.approx([3])
-    assert value(rarefied_frequency(keywords, utterances, size=4), [1, 1]) == pytest.approx([4 / 3])
+    size, frequency = rarefied_keywords(keywords, utterances, size=4)(np.ones((1, 2)))
+    assert (size, frequency) == (pytest.approx([3]), pytest.approx([4 / 3]))
 
 
 def test_resampling_draws_whole_users() -> None:
@@ -102,6 +102,24 @@ def test_statistics_of_a_chatbot_share_their_draws() -> None:
     samples = {name: Sample(median(np.arange(30.0)), clusters) for name in ("one", "other")}
     found = resample(samples, replicates=50, seed=2)
     assert (found["one"].replicates == found["other"].replicates).all()
+
+
+def test_interval_of_a_deviation_is_not_below_zero() -> None:
+    statistic = group_rating_sd([1, 2, 2, 1], np.array([0, 0, 1, 1]))
+    found = resample({"sd": Sample(statistic, np.arange(4), least=0.0)}, replicates=100)["sd"].estimate
+    assert found is not None
+    assert (found.value, found.lower) == (0, 0)
+
+
+def test_statistics_computed_together_have_their_names() -> None:
+    def both(weights: FloatArray) -> FloatArray:
+        return np.stack([weights.sum(axis=1), weights.max(axis=1)])
+
+    found = resample({"both": Sample(both, np.arange(4), names=("sum", "largest"))}, replicates=20)
+    assert set(found) == {"sum", "largest"}
+    assert found["sum"].estimate is not None
+    assert (found["sum"].estimate.value, found["sum"].estimate.lower, found["sum"].estimate.upper) == (4, 4, 4)
+    assert found["largest"].replicates.max() > 1
 
 
 def test_statistic_without_units_is_unknown() -> None:
