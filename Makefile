@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 BENCH_VENV := $(VENV)-bench
-BENCH ?= paper calibration full_bayes scale prediction reliability forecast stopping bound figure2 planning shared_replies selections
+BENCH ?= paper calibration full_bayes scale prediction annotators forecast stopping bound figure2 planning shared_replies selections style rank_speed carelessness
 RUNS ?= var/decide
 LOAD ?=
 PORT ?= 8000
@@ -23,7 +23,7 @@ MINUTES ?= 2
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test test-embedded test-production quick journeys test-full durations check openapi messages bench bench-engine bench-full bench-console bench-forecast bench-endpoints bench-import bench-load bench-scorecards chaos lint-docker screenshots format lock clean
+.PHONY: help demo serve test test-embedded test-production quick journeys test-full durations check openapi messages bench bench-engine bench-full bench-console bench-forecast bench-endpoints bench-import bench-live bench-load bench-scorecards chaos lint-docker screenshots format lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -103,6 +103,9 @@ bench-endpoints: $(VENV)/.dev ## Collect 10,000 replies from 10 endpoints with 5
 	$(PY) -m tests.benchmarks.collect_replies
 	$(PY) -m tests.benchmarks.hostile_endpoints
 
+bench-live: $(VENV)/.dev ## 50 people who chat at once on both forms, and kills of web, caller and worker: about 20 minutes
+	$(PY) -m tests.benchmarks.live $(LOAD)
+
 bench-import: $(VENV)/.dev ## Import a million votes into PostgreSQL (TEST_DATABASE_URL), and read them as rank does: minutes
 	$(PY) -m tests.benchmarks.import_votes
 
@@ -133,7 +136,7 @@ format: $(VENV)/.dev ## Format the code and mend what can be mended by itself
 	$(VENV)/bin/ruff format .
 
 lock: $(VENV)/.dev ## Compile requirements/*.in into lock files with hashes
-	@for name in dev base web worker full; do \
+	@for name in dev base web worker full tracing; do \
 	  constraint=$$([ $$name = dev ] || echo "-c requirements/dev.txt"); \
 	  $(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
 	    --no-annotate $$constraint requirements/$$name.in -o requirements/$$name.txt || exit 1; \

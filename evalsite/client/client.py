@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+import tempfile
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import IO, TYPE_CHECKING, Any, Self, TypeAlias
 from urllib.parse import quote
 
 import httpx2
 
-from evalsite.client.retries import Patience, Requests, object_of
+from evalsite.client.retries import ClientError, Patience, Receiver, Requests, object_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,9 +34,11 @@ class ObjectList:
         return self._records
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the remaining objects as a DataFrame. Needs pandas."""
-        import pandas
-
+        """Return the remaining objects as a DataFrame. Raises ClientError without pandas."""
+        try:
+            import pandas
+        except ImportError as error:
+            raise ClientError("Frames need pandas.", hint="pip install 'touchstone-eval[frames]'") from error
         return pandas.DataFrame(list(self._records))
 
 
@@ -103,15 +107,18 @@ class Client:
         return object_of(answer)
 
     def download(self, path: str, file: str | Path, **params: Any) -> Path:
-        """Write an export such as `campaigns/spring/judgments.csv` to a file. Raises ClientError.
+        """Write an export such as `campaigns/spring/judgments.csv` to a file as it arrives. Raises ClientError.
 
-        The file appears when it is complete.
+        A download that breaks off begins again. The file appears when it is complete; until then it is `<file>.part`.
         """
         target = Path(file)
-        answer = self._requests.send("GET", API + path, params=_given(params))
-        partial = target.with_name(f"{target.name}.part")
-        partial.write_bytes(answer.content)
-        partial.replace(target)
+        part = target.with_name(f"{target.name}.part")
+        try:
+            with part.open("wb") as written:
+                self._requests.send("GET", API + path, params=_given(params), receive=_into(written))
+            part.replace(target)
+        finally:
+            part.unlink(missing_ok=True)
         return target
 
     def board(self, board: str) -> dict[str, Any]:
@@ -119,9 +126,12 @@ class Client:
         return self.get(f"boards/{quote(board)}")
 
     def judgments(self, campaign: str, **filters: Any) -> ObjectList:
-        """Return the judgments of a campaign, as `judgments.jsonl` holds them."""
-        answer = self._requests.send("GET", f"{API}campaigns/{quote(campaign)}/judgments.jsonl", params=_given(filters))
-        return ObjectList(json.loads(line) for line in answer.text.split("\n") if line)
+        """Return the judgments of a campaign, as `judgments.jsonl` holds them. A temporary file keeps them."""
+        path = f"{API}campaigns/{quote(campaign)}/judgments.jsonl"
+        kept = tempfile.TemporaryFile()  # noqa: SIM115  closed with the list, which reads it
+        self._requests.send("GET", path, params=_given(filters), receive=_into(kept))
+        kept.seek(0)
+        return ObjectList(json.loads(line) for line in kept)
 
     def join(self, campaign: str, *, kind: str = "human", consent: bool = False) -> str:
         """Join a campaign, act as its annotator from now on, and return the annotator's id.
@@ -165,6 +175,31 @@ class Client:
     def _token_set(self, token: str) -> None:
         if token:
             self._http.headers["Authorization"] = f"Bearer {token}"
+
+
+def _into(file: IO[bytes]) -> Receiver:
+    """Return the receiver that writes a body to a file in place of what an earlier attempt wrote."""
+
+    def receive(answer: httpx2.Response) -> None:
+        file.seek(0)
+        file.truncate()
+        compressed = answer.headers.get("Content-Encoding") == "gzip"
+        file.writelines(_unpacked(answer.iter_raw()) if compressed else answer.iter_bytes())
+
+    return receive
+
+
+def _unpacked(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the decompressed blocks. Raises ReadError if the end is missing.
+
+    A web server may end a response in good order although the program behind it failed halfway. Only the end of the
+    compressed body tells.
+    """
+    unpack = zlib.decompressobj(zlib.MAX_WBITS | 16)
+    for block in blocks:
+        yield unpack.decompress(block)
+    if not unpack.eof:
+        raise httpx2.ReadError("the response ends early")
 
 
 def _given(params: JsonObject) -> dict[str, Any]:

@@ -7,11 +7,12 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any
+from typing import Any, TypeAlias
 
 import httpx2
 
 POST = "POST"
+Receiver: TypeAlias = Callable[[httpx2.Response], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,17 +70,23 @@ class Requests:
         self._patience, self._pause, self._retried = patience, pause, retried
 
     def send(
-        self, method: str, path: str, *, headers: Mapping[str, str] | None = None, **content: Any
+        self,
+        method: str,
+        path: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        receive: Receiver = httpx2.Response.read,
+        **content: Any,
     ) -> httpx2.Response:
         """Send a request until the server answers it, and return the answer: 2xx or 304.
 
-        `content` is what httpx2 takes: `json`, `params`, `data`, `files`, `content`. Raises ClientError if the server
-        refuses, or if all attempts fail.
+        `receive` reads the body of a good answer, from its beginning at each attempt. `content` is what httpx2 takes:
+        `json`, `params`, `data`, `files`, `content`. Raises ClientError if the server refuses, or if all attempts fail.
         """
         sent = {**(new_key() if method == POST else {}), **(headers or {})}
         waits = iter(self._patience.waits())
         while True:
-            answer, trouble = self._attempt(method, path, sent, content)
+            answer, trouble = self._attempt(method, path, receive, {"headers": sent, **content})
             if answer is not None and (answer.is_success or answer.status_code == HTTPStatus.NOT_MODIFIED):
                 return answer
             wait = next(waits, None)
@@ -90,10 +97,12 @@ class Requests:
             self._pause(max(wait, _retry_after(answer)))
 
     def _attempt(
-        self, method: str, path: str, headers: Mapping[str, str], content: Mapping[str, Any]
+        self, method: str, path: str, receive: Receiver, content: Mapping[str, Any]
     ) -> tuple[httpx2.Response | None, str]:
         try:
-            answer = self.http.request(method, path, headers=headers, **content)
+            with self.http.stream(method, path, **content) as answer:
+                read = receive if answer.is_success else httpx2.Response.read
+                read(answer)
         except httpx2.TransportError as error:
             return None, f"no answer ({type(error).__name__})"
         return answer, "" if answer.is_success else str(error_of(answer))

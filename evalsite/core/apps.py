@@ -10,7 +10,11 @@ class CoreConfig(AppConfig):
     verbose_name = "Core"
 
     def ready(self) -> None:
-        """Give every production process the configured broker instead of Celery's default one."""
+        """Start traces if they are on, and give every production process the configured broker."""
+        if settings.TRACES_ENDPOINT:
+            from evalsite.core import tracing
+
+            tracing.start()
         if settings.PRODUCTION:
             import_module("evalsite.celery")
         from evalsite.core import inquiries  # noqa: F401  registers the job handler

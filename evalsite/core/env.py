@@ -101,6 +101,15 @@ def site(name: str, hosts: list[str]) -> str:
     return value
 
 
+def web_address(name: str) -> str:
+    """Return an http or https address; "" if unset. Raises ImproperlyConfigured for anything else."""
+    value = text(name)
+    parts = urlsplit(value)
+    if value and (parts.scheme not in {"http", "https"} or not parts.hostname):
+        raise ImproperlyConfigured(f"{name}={value!r} is not an address: use one like http://collector:4318.")
+    return value
+
+
 def needed(name: str, *, by: str) -> str:
     """Return a variable that another one needs. Raises ImproperlyConfigured if it is unset."""
     value = text(name)

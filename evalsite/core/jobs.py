@@ -26,6 +26,7 @@ from evalsite.core.db import CLOCK_SET_BACK, patient_statements, write_transacti
 from evalsite.core.garbage_collection import freeze_gc
 from evalsite.core.logs import log_place
 from evalsite.core.models import Job
+from evalsite.core.tracing import failure_record, traced_job
 
 log = logging.getLogger(__name__)
 
@@ -215,7 +216,7 @@ def job_run(lease: Lease) -> bool:
     A failed job is retried after a back-off that grows with each attempt; after MAX_ATTEMPTS it is dead. A tireless job
     continues at the longest back-off. A new request under its key waits for the same retry.
     """
-    with log_place(job=lease.job_id, kind=lease.kind):
+    with log_place(job=lease.job_id, kind=lease.kind), traced_job(lease.job_id, lease.kind):
         return _run(lease)
 
 
@@ -228,6 +229,7 @@ def _run(lease: Lease) -> bool:
         return False
     except Exception as error:
         log.exception("job %s (%s) failed, attempt %s", lease.job_id, lease.kind, lease.attempt)
+        failure_record(error)
         if not connection.in_atomic_block:  # a test's own connection must stay open
             connection.close_if_unusable_or_obsolete()  # the database may have restarted during the work
         _fail(lease, f"{type(error).__name__}: {error}")

@@ -37,6 +37,41 @@ TEMPLATES: Mapping[str, Template] = MappingProxyType(
         "gold_cleared": Template(gettext_noop("gold speaks against them no more: %(rest)s")),
         "gold_unused": Template(gettext_noop("no gold that they answered is in use")),
         "mostly_skipped": Template(gettext_noop("skipped %(skipped)s questions and answered %(answered)s")),
+        "votes_careless": Template(
+            gettext_noop(
+                "votes as if without looking: chose the reply that is expected to win in %(stronger)s of %(decided)s "
+                "decided comparisons, and %(expected)s were expected (%(probability)s %% probable)"
+            ),
+            {"expected": ".1f", "probability": ".1f"},
+        ),
+        "votes_adversarial": Template(
+            gettext_noop(
+                "votes against the better reply: chose the reply that is expected to win in %(stronger)s of "
+                "%(decided)s decided comparisons, and %(expected)s were expected (%(probability)s %% probable)"
+            ),
+            {"expected": ".1f", "probability": ".1f"},
+        ),
+        "votes_hasty": Template(
+            gettext_noop(
+                "votes in haste, as if without looking: chose the reply that is expected to win in %(stronger)s of "
+                "%(decided)s decided comparisons, and %(expected)s were expected (%(probability)s %% probable)"
+            ),
+            {"expected": ".1f", "probability": ".1f"},
+        ),
+        "one_sided": Template(
+            gettext_noop(
+                "prefers %(chatbot)s without looking: it won %(won)s of %(votes)s comparisons, and %(expected)s were "
+                "expected"
+            ),
+            {"expected": ".1f"},
+        ),
+        "one_sided_together": Template(
+            gettext_noop(
+                "prefers %(chatbot)s without looking: it won %(won)s of %(votes)s comparisons, and %(expected)s were "
+                "expected; %(together)s annotators do the same"
+            ),
+            {"expected": ".1f"},
+        ),
         "no_agreement": Template(
             gettext_noop("the annotators as a whole do not agree beyond chance, so none can be judged by the others")
         ),
@@ -46,6 +81,11 @@ TEMPLATES: Mapping[str, Template] = MappingProxyType(
             gettext_noop("correlation %(correlation)s with the others over %(cells)s shared cells"),
             {"correlation": ".2f"},
         ),
+        "kappa": Template(
+            gettext_noop("agreement beyond chance (kappa) %(kappa)s with the others over %(cells)s shared replies"),
+            {"kappa": ".2f"},
+        ),
+        "one_answer_shared": Template(gettext_noop("one and the same answer over %(cells)s shared replies")),
         "correlation_positive": Template(gettext_noop("%(rest)s, above 0 (p = %(p)s)"), {"p": ".2g"}),
         "correlation_not_positive": Template(gettext_noop("%(rest)s, not above 0 (p = %(p)s)"), {"p": ".2g"}),
         "careful_this_low": Template(

@@ -7,10 +7,10 @@ from collections.abc import Collection
 from typing import Any
 
 from celery import shared_task
-from celery.signals import celeryd_after_setup, worker_process_init
+from celery.signals import celeryd_after_setup, worker_process_init, worker_process_shutdown
 from django.conf import settings
 
-from evalsite.core import idempotency, jobs
+from evalsite.core import idempotency, jobs, tracing
 
 log = logging.getLogger(__name__)
 
@@ -47,6 +47,12 @@ def warn_of_queues(sender: str, instance: Any, **signal: Any) -> None:
 def get_ready(**signal: Any) -> None:
     """Run the preparations in each worker process of Celery. The main process does no work itself."""
     jobs.prepare()
+
+
+@worker_process_shutdown.connect
+def finish(**signal: Any) -> None:
+    """Send the last traces of a worker process."""
+    tracing.flush()
 
 
 @shared_task

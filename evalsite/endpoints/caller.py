@@ -5,6 +5,7 @@ endpoints delay nobody else's calls. Results that cannot be recorded now are kep
 """
 
 import logging
+import math
 import queue
 import threading
 import time
@@ -15,9 +16,10 @@ from django.conf import settings
 from django.db import DatabaseError, InterfaceError, OperationalError, close_old_connections
 from django.utils import timezone
 
+from evalsite.core.worker import process_alive
 from evalsite.endpoints.call import CallOutcome, endpoint_call
 from evalsite.endpoints.failures import ErrorClass, Failure
-from evalsite.endpoints.queue import PlannedCall, calls_claim, endpoints_with_work
+from evalsite.endpoints.queue import PlannedCall, calls_claim, endpoints_with_work, leases_release
 from evalsite.endpoints.recording import CallResult, calls_record, lost_calls_requeue
 
 log = logging.getLogger(__name__)
@@ -26,7 +28,9 @@ POLL_S, LOST_EVERY_S, REFUSED_FOR_S, STOP_S = 0.1, 1.0, 0.3, 8.0
 KEPT_FREE = 0.25  # share of the threads that only endpoints with few calls in progress may use
 FEW = 4
 BATCH = 200  # results of one transaction
-LEAST_STEP_S = 0.05  # between two rounds: more results share a transaction, and its statements
+LINGER_S = 3.0  # of a caller that messages wake
+LEAST_STEP_S, LONGEST_REST_S = 0.05, 0.2
+"""Between two rounds, which are apart by as long as the last one took: more results share its statements under load."""
 
 
 class Caller:
@@ -42,21 +46,37 @@ class Caller:
         self._refused: dict[int, float] = {}
         self._threads = 0
         self._lost_due = 0.0
-        self._last_step = 0.0
+        self._next_step = 0.0
+        self._last_work = time.monotonic()
 
-    def run_until(self, stop: threading.Event, *, idle: Callable[[], bool] = lambda: False) -> None:
-        """Work until `stop` is set or `idle` returns true while nothing is in progress.
+    def run_until(
+        self, stop: threading.Event, *, idle: Callable[[], bool] = lambda: False, until: float = math.inf
+    ) -> None:
+        """Work until `stop` is set, the time `until` (monotonic) is over, or `idle` is true with nothing in progress.
 
-        At the stop, calls in progress have a few seconds to end. Others are taken over by the next caller.
+        At the stop, calls in progress have a few seconds to end. Others are taken over by the next caller. After
+        `until` no further call begins, and all calls in progress end.
         """
-        while not stop.is_set():
-            if not self._step(claim=True) and not self._busy and idle():
-                break
-        deadline = time.monotonic() + STOP_S
+        try:
+            while not stop.is_set() and time.monotonic() < until:
+                if not self._step(claim=True) and not self._busy and idle():
+                    return
+            self._drain(stop)
+        finally:
+            for _ in range(self._threads):
+                self._plans.put(None)
+
+    def _drain(self, stop: threading.Event) -> None:
+        deadline = math.inf
         while self._busy and time.monotonic() < deadline:
+            if stop.is_set():
+                deadline = min(deadline, time.monotonic() + STOP_S)
             self._step(claim=False)
-        for _ in range(self._threads):
-            self._plans.put(None)
+
+    @property
+    def quiet_s(self) -> float:
+        """Seconds since the last call began or was recorded."""
+        return time.monotonic() - self._last_work
 
     @property
     def _busy(self) -> bool:
@@ -64,17 +84,21 @@ class Caller:
 
     def _step(self, *, claim: bool) -> bool:
         """Record what has come, and begin further calls. Return whether there was anything to do."""
-        time.sleep(max(0.0, self._last_step + LEAST_STEP_S - time.monotonic()))
-        self._last_step = time.monotonic()
+        time.sleep(max(0.0, self._next_step - time.monotonic()))
+        began = time.monotonic()
         try:
             recorded = self._record()
             begun = self._begin() if claim else 0
+            took = time.monotonic() - began
+            self._next_step = began + max(LEAST_STEP_S, took + min(took, LONGEST_REST_S))
         except DatabaseError:
             log.exception("the database did not answer; trying again")
             close_old_connections()
             time.sleep(1.0)
             return False
-        if not begun and not recorded:
+        if begun or recorded:
+            self._last_work = time.monotonic()
+        else:
             self._collect(wait_s=POLL_S)
         return bool(begun or recorded or self._unrecorded)
 
@@ -173,16 +197,39 @@ def rooms(waiting: Sequence[int], in_progress: Mapping[int, int], slots: int) ->
     return found
 
 
-def calls_run(endpoint_id: int, *, owner: str, until: float) -> int:
-    """Call one endpoint until it has no due request, or until this time (monotonic). Return the number of calls.
+class SharedCaller:
+    """The caller of a process whose threads are woken by messages. `owner` returns "host:pid".
 
-    This is the work of one Celery thread. The number of threads is limited by the endpoint, not here.
+    One thread runs it, with one connection to the database. It lingers after its last call, because a new caller needs
+    a new connection, and because messages that follow one another closely are not sent (`tasks.callers_wake`).
     """
-    count = 0
-    while time.monotonic() < until:
-        plans = calls_claim(owner=owner, room={endpoint_id: 1})
-        if not plans:
-            break
-        calls_record([call_make(plans[0])])
-        count += 1
-    return count
+
+    def __init__(self, owner: Callable[[], str], *, linger_s: float = LINGER_S) -> None:
+        self.stop = threading.Event()
+        self._owner = owner
+        self._linger_s = linger_s
+        self._woken = threading.Event()
+        self._running = threading.Lock()
+
+    def wake(self, *, until: float = math.inf) -> None:
+        """Call until no request is due. Return at once if another thread does: it sees all due requests."""
+        self._woken.set()
+        while self._wanted(until) and self._running.acquire(blocking=False):
+            try:
+                self._woken.clear()
+                self._run(until)
+            finally:
+                self._running.release()
+
+    @property
+    def is_running(self) -> bool:
+        return self._running.locked()
+
+    def _wanted(self, until: float) -> bool:
+        return self._woken.is_set() and not self.stop.is_set() and time.monotonic() < until
+
+    def _run(self, until: float) -> None:
+        name = self._owner()
+        leases_release(host=name.rpartition(":")[0], alive=process_alive)
+        caller = Caller(owner=name)
+        caller.run_until(self.stop, idle=lambda: caller.quiet_s > self._linger_s, until=until)

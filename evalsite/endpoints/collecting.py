@@ -64,7 +64,7 @@ def collection_resume(*, collection: Collection, by: User | None = None) -> Coll
         _check_not_paused(Endpoint.objects.get(pk=locked.endpoint_id))
         _set_state(locked, Collection.State.RUNNING)
         locked.requests.filter(state=CallRequest.State.HELD).update(state=CallRequest.State.QUEUED)
-        wake(locked.endpoint_id)
+        wake()
         _audit("resume_collection", locked, by)
     return locked
 

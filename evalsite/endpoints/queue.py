@@ -8,20 +8,21 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from functools import cache
 
 from django.conf import settings
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from evalsite.core.db import CLOCK_SET_BACK, write_transaction
+from evalsite.core.db import CLOCK_SET_BACK, as_stored, rows, write_transaction
 from evalsite.core.encryption import SecretUnreadable, decrypt
 from evalsite.endpoints.adapters.base import AdapterOptions, Message
 from evalsite.endpoints.messages import messages_of
-from evalsite.endpoints.models import CallBudget, CallRequest, Endpoint, EndpointCheck, Secret
+from evalsite.endpoints.models import CallBudget, CallRequest, Endpoint, EndpointCheck
 from evalsite.endpoints.money import budget_left, caps_left, reservation
 from evalsite.endpoints.options import adapter_options
 from evalsite.endpoints.states import CALLED, SECRET_UNREADABLE, state_set
@@ -30,9 +31,10 @@ from scheduler.reasons import Reason
 log = logging.getLogger(__name__)
 
 LONGEST_HOLD = timedelta(hours=1)  # that an endpoint may ask for; a later time comes from a clock that was set back
+ANY_TIME = datetime(2000, 1, 1, tzinfo=UTC)  # stands for now in a statement that is composed once
 GRACE = timedelta(seconds=30)  # beyond the timeout of a call, until its caller counts as dead
 TEST_PRIORITY, CHECK_PRIORITY, LIVE_PRIORITY, COLLECT_PRIORITY = 20, 10, 5, 0
-wakers: list[Callable[[int], None]] = []
+wakers: list[Callable[[], None]] = []
 finishers: list[Callable[[Sequence[int]], None]] = []
 """Called with the ids of requests of live turns that have ended, in the transaction that records their calls."""
 
@@ -57,33 +59,46 @@ class PlannedCall:
 def requests_enqueue(requests: Sequence[CallRequest]) -> list[CallRequest]:
     """Queue requests in the caller's transaction, and wake callers when it commits."""
     made = CallRequest.objects.bulk_create(requests, batch_size=500)
-    for endpoint in dict.fromkeys(request.endpoint_id for request in requests):
-        wake(endpoint)
+    if made:
+        wake()
     return made
 
 
-def wake(endpoint_id: int) -> None:
-    """Tell callers of the production form, after the transaction, that an endpoint has work. Others poll."""
+def wake() -> None:
+    """Tell callers of the production form, after the transaction, that there is work. Others poll."""
     if settings.PRODUCTION:
         for waker in wakers:
-            transaction.on_commit(lambda waker=waker: waker(endpoint_id))  # type: ignore[misc]
+            transaction.on_commit(waker)
 
 
 def endpoints_with_work() -> list[int]:
-    """Return the ids of endpoints that may be called now and have work, those with the fewest running calls first."""
-    now = timezone.now()
-    if not _due(now).exists():  # an idle caller asks often, and this costs a tenth
-        return []
+    """Return the ids of endpoints that may be called now and have work, those with the fewest running calls first.
+
+    Each caller asks ten times a second and more, so the statement is composed once.
+    """
+    now, (statement, values) = timezone.now(), _work_statement(connection.vendor)
+    return [number for number, *_ in rows(statement, [as_stored(_far(now) if is_far else now) for is_far in values])]
+
+
+@cache
+def _work_statement(vendor: str) -> tuple[str, tuple[bool, ...]]:
+    """Return the SQL of `endpoints_with_work` for a kind of database, and for each of its times whether it is `_far`.
+
+    All other values stand in the text: PostgreSQL uses the partial indexes of states for no prepared value.
+    """
     running = _running().filter(endpoint=OuterRef("pk")).order_by().values("endpoint").annotate(n=Count("pk"))
-    free = _callable(now).annotate(running=Coalesce(Subquery(running.values("n")), 0))
-    return list(free.filter(running__lt=F("concurrency")).order_by("running", "pk").values_list("pk", flat=True))
+    free = _callable(ANY_TIME).annotate(running=Coalesce(Subquery(running.values("n")), 0))
+    found = free.filter(running__lt=F("concurrency")).order_by("running", "pk").values_list("pk", "running")
+    statement, values = found.query.sql_with_params()
+    times = {as_stored(ANY_TIME): False, as_stored(_far(ANY_TIME)): True}
+    written = ["%s" if value in times else _literal(value) for value in values]
+    return statement % tuple(written), tuple(times[value] for value in values if value in times)
 
 
-def calls_possible(endpoint_id: int) -> int:
-    """Return how many calls of this endpoint could begin now, by its queue and its concurrency limit."""
-    limit = Endpoint.objects.filter(pk=endpoint_id).values_list("concurrency", flat=True).first() or 0
-    free = max(0, limit - _running().filter(endpoint=endpoint_id).count())
-    return _due(timezone.now()).filter(endpoint=endpoint_id)[:free].count() if free else 0
+def _literal(value: str | int) -> str:
+    """Return a state or a number as SQL."""
+    assert isinstance(value, int) or value.isidentifier()  # noqa: S101  values of ours
+    return str(value) if isinstance(value, int) else f"'{value}'"
 
 
 def calls_claim(*, owner: str, room: Mapping[int, int]) -> list[PlannedCall]:
@@ -95,13 +110,15 @@ def calls_claim(*, owner: str, room: Mapping[int, int]) -> list[PlannedCall]:
         return []
     now = timezone.now()
     with write_transaction():
-        locked = _callable(now).filter(pk__in=room).select_related("version")
+        locked = _callable(now).filter(pk__in=room).select_related("secret")
         endpoints = locked.select_for_update(of=("self",), no_key=True, skip_locked=True).order_by("pk")
         found = list(endpoints)
+        running = _running_calls(found)
         due = _due(now).filter(endpoint__in=found, budget__isnull=False).values("budget")
         wanted = CallBudget.objects.filter(pk__in=due).select_for_update(no_key=True).order_by("pk")
         budgets = {budget.pk: budget for budget in wanted}
-        return [call for one in found for call in _claim_of(one, owner, room[one.pk], now, budgets)]
+        free = {one.pk: min(room[one.pk], one.concurrency - running[one.pk]) for one in found}
+        return [call for one in found if free[one.pk] > 0 for call in _claim_of(one, owner, free[one.pk], now, budgets)]
 
 
 def leases_release(*, host: str, alive: Callable[[int], bool]) -> int:
@@ -116,20 +133,25 @@ def leases_release(*, host: str, alive: Callable[[int], bool]) -> int:
 
 def _callable(now: datetime) -> QuerySet[Endpoint]:
     """Return the endpoints with a due request that their state allows."""
-    far = now + LONGEST_HOLD + CLOCK_SET_BACK
     due = _due(now).filter(endpoint=OuterRef("pk"))
     allowed = (
         Q(state__in=CALLED) & Exists(due)
         | Q(state=Endpoint.State.FAILING) & Exists(due.filter(priority__gte=CHECK_PRIORITY))
         | Q(state=Endpoint.State.PAUSED) & Exists(due.filter(priority__gte=TEST_PRIORITY))
     )
-    rested = Q(wait_until=None) | Q(wait_until__lte=now) | Q(wait_until__gt=far)
+    rested = Q(wait_until=None) | Q(wait_until__lte=now) | Q(wait_until__gt=_far(now))
     return Endpoint.objects.filter(allowed & rested)
 
 
+def _far(now: datetime) -> datetime:
+    """Return the time beyond which a time in the rows was written before the clock was set back."""
+    return now + LONGEST_HOLD + CLOCK_SET_BACK
+
+
 def _due(now: datetime) -> QuerySet[CallRequest]:
-    far = now + LONGEST_HOLD + CLOCK_SET_BACK
-    queued = CallRequest.objects.filter(Q(run_after__lte=now) | Q(run_after__gt=far), state=CallRequest.State.QUEUED)
+    queued = CallRequest.objects.filter(
+        Q(run_after__lte=now) | Q(run_after__gt=_far(now)), state=CallRequest.State.QUEUED
+    )
     return queued.filter(Q(give_up_at=None) | Q(give_up_at__gt=now))
 
 
@@ -137,13 +159,16 @@ def _running() -> QuerySet[CallRequest]:
     return CallRequest.objects.filter(state=CallRequest.State.RUNNING)
 
 
+def _running_calls(endpoints: Collection[Endpoint]) -> Counter[int]:
+    """Return the number of running calls of each endpoint (key), once these rows are locked."""
+    running = _running().filter(endpoint__in=endpoints).order_by().values("endpoint").annotate(n=Count("pk"))
+    return Counter(dict(running.values_list("endpoint", "n")))
+
+
 def _claim_of(
     endpoint: Endpoint, owner: str, room: int, now: datetime, budgets: Mapping[int, CallBudget]
 ) -> list[PlannedCall]:
     """Claim requests of one endpoint within its limits and budgets. The caller holds the locks of these rows."""
-    room = min(room, endpoint.concurrency - _running().filter(endpoint=endpoint).count())
-    if room <= 0:
-        return []
     try:
         secret = _secret(endpoint)
     except SecretUnreadable:
@@ -244,8 +269,8 @@ def _planned(
 
 
 def _secret(endpoint: Endpoint) -> str:
-    token = Secret.objects.filter(endpoint=endpoint).values_list("token", flat=True).first()
-    return decrypt(token) if token else ""
+    """Return the secret in clear; "" for none. Raises SecretUnreadable."""
+    return decrypt(endpoint.secret.token) if hasattr(endpoint, "secret") else ""
 
 
 def secret_unreadable(endpoint: Endpoint) -> None:

@@ -18,7 +18,7 @@ from evalsite.core.models import Job
 from evalsite.core.number_format import whole
 from evalsite.core.reasons import StoredReason
 from evalsite.judgments.annotator_statistics import batch_waiting_since, proposals, queue_size, spent, unqualified_count
-from evalsite.judgments.models import Annotator
+from evalsite.judgments.models import Annotator, Assignment, Judgment
 from evalsite.judgments.selectors import judgments_spent
 from evalsite.judgments.skips import items_skipped
 from evalsite.refits.models import Findings
@@ -67,10 +67,13 @@ def campaign_status_get(campaign: Campaign) -> CampaignStatus:
     evidence = board_state.evidence if board_state else {}
     ahead = campaign.collecting and not evidence.get("out_of_reach")
     to_go = round(evidence["judgments_to_go"]) if "judgments_to_go" in evidence and ahead else None
-    per_day = pace(board) if board else None
+    progress, per_day = evidence.get("progress"), pace(board) if board else None
+    if campaign.is_single and board_state is not None:
+        to_go, per_day = _unjudged(campaign), _recent_pace(campaign)
+        progress = None if to_go is None else board_state.tally.judgments / (board_state.tally.judgments + to_go)
     return CampaignStatus(
         board_state=board_state,
-        progress=evidence.get("progress"),
+        progress=progress,
         to_go=to_go,
         per_day=per_day,
         days=to_go / per_day if to_go is not None and per_day else None,
@@ -79,6 +82,26 @@ def campaign_status_get(campaign: Campaign) -> CampaignStatus:
         alarms=list(_alarms(campaign, board, board_state)),
         looks_anew=_looks_anew(board_state),
     )
+
+
+def _unjudged(campaign: Campaign) -> int | None:
+    """Return the judgments that a campaign of single replies still collects; None while nothing is queued or issued.
+
+    Its queue holds everything that is left, within the budget.
+    """
+    waiting = Assignment.objects.filter(
+        campaign=campaign, gold=None, state__in=[Assignment.State.QUEUED, Assignment.State.ISSUED]
+    )
+    return waiting.count() or None if campaign.collecting else None
+
+
+def _recent_pace(campaign: Campaign) -> float | None:
+    """Return the judgments per day since the start, or of the last day; None without any."""
+    now = timezone.now()
+    begin = max(now - PACE_OVER, campaign.started_at or now)
+    found = Judgment.objects.filter(assignment__campaign=campaign, supersedes=None, recorded_at__gte=begin).count()
+    days = (now - begin).total_seconds() / 86_400
+    return found / days if found and days > 0 else None
 
 
 def _looks_anew(board_state: BoardState | None) -> bool:
@@ -123,7 +146,8 @@ def _alarms(campaign: Campaign, board: Board | None, board_state: BoardState | N
 def _collecting_alarms(campaign: Campaign, job: Job | None) -> list[StatusAlarm]:
     found: list[StatusAlarm] = []
     waits = job is not None and job.state in {Job.State.QUEUED, Job.State.RUNNING}
-    if queue_size(campaign) == 0 and not waits:
+    issued = campaign.is_single and _unjudged(campaign)  # its queue empties before the last answers are in
+    if queue_size(campaign) == 0 and not waits and not issued:
         found.append(StatusAlarm("queue_empty"))
     skipped = items_skipped(campaign)
     if skipped:

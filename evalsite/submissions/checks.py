@@ -9,8 +9,8 @@ from django.utils.translation import gettext as _
 
 from evalsite.accounts.models import Organisation, User
 from evalsite.campaigns.models import Campaign
-from evalsite.chatbots.files import ReplyReport
 from evalsite.chatbots.models import Chatbot
+from evalsite.chatbots.reply_report import ReplyReport
 from evalsite.core.confusable_names import skeleton
 from evalsite.core.errors import Conflict, InvalidInput, NotAllowed, TooMany
 from evalsite.core.names import lookalike_check

@@ -4,14 +4,15 @@ from datetime import datetime
 from typing import Any
 
 from django.conf import settings
-from django.utils import timezone, translation
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from evalsite.accounts.models import User
 from evalsite.core.jobs import job_enqueue
 from evalsite.core.reasons import StoredReason, as_stored
 from evalsite.submissions.models import Submission, SubmissionEvent
-from evalsite.webhooks.services import event_record
+from evalsite.webhooks.selectors import webhooks_of
+from evalsite.webhooks.services import WebhookEvent, event_record
 from scheduler.reasons import Reason
 
 MAIL, CHANGED = "submission_mail", "submission.changed"
@@ -42,15 +43,14 @@ def state_change(
         job_enqueue(kind=MAIL, key=f"{MAIL}:{event.pk}", args={"event": event.pk})
     user = submission.submitted_by
     if user is not None:
-        event_record(user=user, event_type=CHANGED, data=_told(event, user), at=event.at)
+        told = WebhookEvent(CHANGED, submission.public_id, event.at, lambda: _told(event))
+        event_record(webhooks=webhooks_of(user), event=told)
     return event
 
 
-def _told(event: SubmissionEvent, user: User) -> dict[str, Any]:
-    """Return what a webhook of the submitter is told: the change, in the language of the person's mails."""
+def _told(event: SubmissionEvent) -> dict[str, Any]:
+    """Return what a webhook of the submitter is told: the change, with its reason in the active language."""
     submission = event.submission
-    with translation.override(user.mail_language):
-        reason = event.reason_text
     return {
         "submission": str(submission.public_id),
         "campaign": submission.campaign.slug,
@@ -58,7 +58,7 @@ def _told(event: SubmissionEvent, user: User) -> dict[str, Any]:
         "name": submission.name,
         "version": submission.label,
         "state": str(event.state),
-        "reason": reason,
+        "reason": event.reason_text,
         "url": f"{settings.SITE_URL}/submissions/{submission.public_id}/",
     }
 

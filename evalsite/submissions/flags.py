@@ -10,15 +10,11 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from evalsite.chatbots.own_names import names_pattern
 from evalsite.core.confusable_names import skeleton
 
 MOST_EXAMPLES = 5
 SHARED_FROM = 2  # prompts with one and the same reply
-SHORTEST_NAME = 3  # of a maker: shorter ones stand in other words
-MAKERS = (
-    *("OpenAI", "ChatGPT", "GPT-4", "Anthropic", "Claude", "Google DeepMind", "Gemini", "Meta AI", "Llama", "Mistral"),
-    *("Qwen", "Alibaba Cloud", "DeepSeek", "xAI", "Grok", "Cohere", "Command R", "Microsoft", "Phi-3", "Gemma"),
-)
 _REFUSAL = re.compile(
     r"\b(?:i[\u2019']?m sorry,? but"
     r"|i (?:can[\u2019']?t|cannot|am unable to|am not able to|won[\u2019']?t)"
@@ -78,9 +74,8 @@ def _texts(code: str, count: int) -> str:
 
 
 def _named(replies: Sequence[tuple[str, str]], own_names: Iterable[str]) -> list[str]:
-    names = {name.strip().casefold() for name in (*MAKERS, *own_names) if len(name.strip()) >= SHORTEST_NAME}
-    pattern = re.compile("|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in sorted(names, key=len, reverse=True)))
-    return [key for key, text in replies if pattern.search(text.casefold())]
+    pattern = names_pattern(own_names)
+    return [key for key, text in replies if pattern.search(text)]
 
 
 def _identical(replies: Sequence[tuple[str, str]]) -> list[str]:

@@ -12,8 +12,9 @@ from evalsite.accounts.models import Organisation, User
 from evalsite.campaigns.models import Campaign, Entrant
 from evalsite.campaigns.services import entrant_withdraw
 from evalsite.campaigns.storage_quota import set_room_check
-from evalsite.chatbots.files import ReplyReport, replies_preview
+from evalsite.chatbots.files import replies_preview
 from evalsite.chatbots.models import Chatbot
+from evalsite.chatbots.reply_report import ReplyReport
 from evalsite.core.audit import audit_record
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput, NotAllowed

@@ -23,6 +23,7 @@ def webhook_mail_send(lease: jobs.Lease) -> None:
     webhook, user = delivery.webhook, delivery.webhook.user
     with translation.override(user.mail_language):
         host = shown(urlsplit(webhook.url).netloc)
+        place = f"console/{webhook.subject}" if webhook.subject else "account"
         disabled = webhook.state == Webhook.State.DISABLED
         lines = [
             _("Your webhook at %(host)s is disabled, because the receiver answered 410 (gone).") % {"host": host}
@@ -34,7 +35,7 @@ def webhook_mail_send(lease: jobs.Lease) -> None:
             *([delivery.get_error_display()] if delivery.error else []),
             "",
             _("Open the delivery log to send it again:"),
-            f"{settings.SITE_URL}/account/webhooks/{webhook.public_id}/",
+            f"{settings.SITE_URL}/{place}/webhooks/{webhook.public_id}/",
         ]
         subject = _("Webhook at %(host)s: delivery failed") % {"host": host}
     send_mail(" ".join(subject.split())[:200], "\n".join(map(str, lines)), settings.DEFAULT_FROM_EMAIL, [user.email])

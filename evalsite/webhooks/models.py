@@ -1,4 +1,4 @@
-"""Webhooks of a person, their signing secrets, and the messages that are delivered to them."""
+"""Webhooks of people and campaigns, their signing secrets, and the messages that are delivered to them."""
 
 from django.db import models
 from django.db.models import Q
@@ -12,7 +12,7 @@ LONGEST_RESPONSE = 1000
 
 
 class Webhook(PublicModel):
-    """An address that is told each change of its owner's submissions."""
+    """An address that is told the changes of its owner's submissions, or the events of one campaign."""
 
     class State(models.TextChoices):
         ACTIVE = "active", _("active")
@@ -20,6 +20,10 @@ class Webhook(PublicModel):
         DISABLED = "disabled", _("disabled: the receiver answered 410 (gone)")
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="webhooks")
+    subject = models.UUIDField(
+        null=True, db_index=True, editable=False, help_text="public id of the campaign; null: the owner's submissions"
+    )
+    events = models.JSONField(default=list, help_text="types of the events that it is told; empty: all")
     url = models.CharField(max_length=2000)
     state = models.CharField(max_length=10, choices=State, default=State.ACTIVE)
     told_at = models.DateTimeField(null=True, editable=False, help_text="last mail to the owner about a failure")
@@ -75,6 +79,9 @@ class Delivery(PublicModel):
     webhook = models.ForeignKey(Webhook, on_delete=models.CASCADE, related_name="deliveries")
     message_id = models.CharField(max_length=40, unique=True, editable=False, help_text="the header webhook-id")
     event_type = models.CharField(max_length=60)
+    about = models.UUIDField(
+        null=True, editable=False, help_text="public id of the changed object; its messages arrive in order"
+    )
     body = models.TextField(help_text="JSON, exactly as it is signed and sent")
     state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
     attempts = models.PositiveIntegerField(default=0, help_text="since it was queued by its event or a person")
@@ -92,6 +99,11 @@ class Delivery(PublicModel):
             models.Index(fields=["next_attempt_at"], condition=Q(state="queued"), name="delivery_due"),
             models.Index(fields=["webhook", "-id"], name="delivery_of_webhook"),
             models.Index(fields=["created_at"], name="delivery_age"),
+            models.Index(
+                fields=["webhook", "about", "id"],
+                condition=Q(state="queued", about__isnull=False),
+                name="delivery_queued_about",
+            ),
         ]
 
     def __str__(self) -> str:

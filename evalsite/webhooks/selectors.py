@@ -3,7 +3,7 @@
 import uuid
 from datetime import datetime, timedelta
 
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils.translation import gettext as _
 
 from evalsite.accounts.models import User
@@ -15,15 +15,20 @@ LONGEST_WAIT = timedelta(hours=24)
 
 
 def webhooks_of(user: User) -> QuerySet[Webhook]:
-    """Return the webhooks of a person, the oldest first."""
-    return Webhook.objects.filter(user=user).order_by("pk")
+    """Return the webhooks for a person's submissions, the oldest first."""
+    return Webhook.objects.filter(user=user, subject=None).order_by("pk")
 
 
-def webhook_get(*, public_id: uuid.UUID, user: User) -> Webhook:
-    """Return a person's own webhook. Raises NotFound."""
-    found = webhooks_of(user).filter(public_id=public_id).first()
+def webhooks_on(subject: uuid.UUID) -> QuerySet[Webhook]:
+    """Return the webhooks of a campaign, the oldest first."""
+    return Webhook.objects.filter(subject=subject).select_related("user").order_by("pk")
+
+
+def webhook_get(*, public_id: uuid.UUID, among: QuerySet[Webhook]) -> Webhook:
+    """Return the webhook with this public id. Raises NotFound."""
+    found = among.filter(public_id=public_id).first()
     if found is None:
-        raise NotFound(_("You have no such webhook."), hint=_("Look at the list of your webhooks."))
+        raise NotFound(_("There is no such webhook."), hint=_("Look at the list of webhooks."))
     return found
 
 
@@ -41,10 +46,15 @@ def delivery_get(*, webhook: Webhook, public_id: uuid.UUID) -> Delivery:
 
 
 def due_deliveries(now: datetime) -> QuerySet[Delivery]:
-    """Return messages to active webhooks that can be sent now, the longest waiting first."""
+    """Return messages to active webhooks that can be sent now, the longest waiting first.
+
+    A message waits for the earlier ones about the same object.
+    """
     far = now + LONGEST_WAIT + CLOCK_SET_BACK
     due = Q(next_attempt_at__lte=now) | Q(next_attempt_at__gt=far)
-    rows = Delivery.objects.filter(due, state=Delivery.State.QUEUED, webhook__state=Webhook.State.ACTIVE)
+    queued = Delivery.objects.filter(state=Delivery.State.QUEUED)
+    earlier = queued.filter(webhook=OuterRef("webhook"), about=OuterRef("about"), pk__lt=OuterRef("pk"))
+    rows = queued.filter(due, ~Exists(earlier), webhook__state=Webhook.State.ACTIVE)
     return rows.order_by("next_attempt_at", "pk")
 
 

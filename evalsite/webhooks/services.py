@@ -3,11 +3,14 @@
 import ipaddress
 import json
 import secrets
-from collections.abc import Mapping
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.utils import timezone
+from django.db.models import QuerySet
+from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 
 from evalsite.accounts.models import User
@@ -22,14 +25,32 @@ from evalsite.webhooks.signatures import secret_make
 
 DELIVER = "webhook_deliver"
 TEST_EVENT = "webhook.test"
-MOST_WEBHOOKS = 10  # of one person
+MOST_WEBHOOKS = 10  # of one person, for submissions and in each campaign
 ACTS_PER_HOUR = 60  # of one person: each may call a stranger's server
 ROTATED_SECRETS_SIGN = timedelta(hours=24)
 MOST_SECRETS = 2  # that sign: the present one and the one before
 
 
-def webhook_create(*, user: User, url: str) -> tuple[Webhook, str]:
+@dataclass(frozen=True, slots=True)
+class WebhookEvent:
+    """A change that webhooks are told.
+
+    about: public id of the changed object, whose messages arrive in order. data: the content of the message, called in
+    the language of each webhook's owner.
+    """
+
+    type: str
+    about: uuid.UUID
+    at: datetime
+    data: Callable[[], Mapping[str, Any]]
+
+
+def webhook_create(
+    *, user: User, url: str, subject: uuid.UUID | None = None, events: Sequence[str] = ()
+) -> tuple[Webhook, str]:
     """Create a webhook. Return it with its secret, which is shown once.
+
+    subject: public id of the campaign; None: the person's submissions. events: types of events; empty: all.
 
     Raises InvalidInput for an address that this site does not call, Conflict beyond the limit, and TooMany.
     """
@@ -39,12 +60,12 @@ def webhook_create(*, user: User, url: str) -> tuple[Webhook, str]:
     secret = secret_make()
     with write_transaction():
         User.objects.select_for_update(no_key=True).get(pk=user.pk)  # of two simultaneous requests, one waits
-        if Webhook.objects.filter(user=user).count() >= MOST_WEBHOOKS:
+        if Webhook.objects.filter(user=user, subject=subject).count() >= MOST_WEBHOOKS:
             raise Conflict(
                 _("You have %(most)s webhooks. That is the limit.") % {"most": MOST_WEBHOOKS},
                 hint=_("Delete one that you no longer use."),
             )
-        webhook = Webhook.objects.create(user=user, url=url)
+        webhook = Webhook.objects.create(user=user, url=url, subject=subject, events=list(events))
         _secret_store(webhook, secret)
     return webhook, secret
 
@@ -103,7 +124,8 @@ def webhook_test(*, webhook: Webhook) -> Delivery:
 def delivery_resend(*, delivery: Delivery) -> Delivery:
     """Queue a message again under its own id, so that its receiver can tell that it is the same.
 
-    A message that waits for its next attempt is sent now. Raises Conflict unless the webhook is active, and TooMany.
+    A message that waits for its next attempt is sent now, after the earlier ones about its object. Raises Conflict
+    unless the webhook is active, and TooMany.
     """
     _admit(delivery.webhook.user)
     with write_transaction():
@@ -120,15 +142,15 @@ def delivery_resend(*, delivery: Delivery) -> Delivery:
     return again
 
 
-def event_record(*, user: User | None, event_type: str, data: Mapping[str, Any], at: datetime) -> None:
-    """Queue a message to each active webhook of this person, in the transaction of the event."""
-    if user is None or not user.is_active:
+def event_record(*, webhooks: QuerySet[Webhook], event: WebhookEvent) -> None:
+    """Queue a message to each of these webhooks that is active and wants it, in the transaction of the event."""
+    active = webhooks.filter(state=Webhook.State.ACTIVE, user__is_active=True).select_related("user")
+    if not active.exists():  # checked without a lock: most people and campaigns have none
         return
-    active = Webhook.objects.filter(user=user, state=Webhook.State.ACTIVE)
-    if not active.exists():  # checked without a lock: most people have none
-        return
-    for webhook in active.select_for_update(no_key=True).order_by("pk"):
-        _queue(webhook, event_type, data, at)
+    for webhook in active.select_for_update(no_key=True, of=("self",)).order_by("pk"):
+        if not webhook.events or event.type in webhook.events:
+            with translation.override(webhook.user.mail_language):
+                _queue(webhook, event.type, event.data(), event.at, about=event.about)
 
 
 def deliver_soon(webhook_id: int) -> None:
@@ -153,12 +175,15 @@ def webhook_secrets_reencrypt() -> tuple[int, int]:
     return done, unreadable
 
 
-def _queue(webhook: Webhook, event_type: str, data: Mapping[str, Any], at: datetime) -> Delivery:
+def _queue(
+    webhook: Webhook, event_type: str, data: Mapping[str, Any], at: datetime, *, about: uuid.UUID | None = None
+) -> Delivery:
     message = {"type": event_type, "timestamp": at.isoformat().replace("+00:00", "Z"), "data": dict(data)}
     made = Delivery.objects.create(
         webhook=webhook,
         message_id=f"msg_{secrets.token_hex(16)}",
         event_type=event_type,
+        about=about,
         body=json.dumps(message, separators=(",", ":")),
     )
     deliver_soon(webhook.pk)
@@ -196,7 +221,7 @@ def _locked(webhook: Webhook) -> Webhook:
     """Return the webhook, locked until the transaction ends. Raises NotFound if it was deleted meanwhile."""
     found = Webhook.objects.select_for_update().filter(pk=webhook.pk).first()
     if found is None:
-        raise NotFound(_("You have no such webhook."), hint=_("Look at the list of your webhooks."))
+        raise NotFound(_("There is no such webhook."), hint=_("Look at the list of webhooks."))
     return found
 
 

@@ -93,4 +93,5 @@ class Command(BaseCommand):
             self.stdout.write(f"Touchstone serves http://{in_address(host)}:{port}/ (Ctrl-C ends it)")
             self.stdout.write(site_url_set(host, port))
             call_command("setup_link", site=site_url(host, port), if_needed=True, stdout=self.stdout)
+            self.stdout.flush()  # a log file or a pipe is written late otherwise
             supervise(serving_children(host, port))
