@@ -386,6 +386,10 @@ SPECTACULAR_SETTINGS = {
     "PATH_CONVERTER_OVERRIDES": {"id": {"type": "string", "format": "uuid"}, "key": {"type": "string"}},
 }
 
+# Traces -------------------------------------------------------------------------------------------------
+
+TRACES_ENDPOINT = env.web_address("OTEL_EXPORTER_OTLP_ENDPOINT")  # of a collector; without it there are no traces
+
 # Logs ---------------------------------------------------------------------------------------------------
 
 LOGGING = {

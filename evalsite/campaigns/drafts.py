@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from evalsite.accounts.models import Membership, Organisation, User
 from evalsite.campaigns.library import prompt_sets_owned
 from evalsite.campaigns.limits import LIMITS, limits_check
-from evalsite.campaigns.models import Aspect, Campaign, CampaignRole, Entrant, StoppingSpec
+from evalsite.campaigns.models import Campaign, CampaignRole, Entrant, StoppingSpec
 from evalsite.campaigns.permissions import MAKERS, Act, allows, role_of
 from evalsite.campaigns.plans import PlanOptions
 from evalsite.campaigns.services import (
@@ -23,6 +23,7 @@ from evalsite.campaigns.services import (
     plain,
     plan_options,
     plan_save,
+    questions_of,
     rubric_replace,
     screening_check,
 )
@@ -62,7 +63,7 @@ OWN_FIELDS = frozenset(
 )
 SHOWN_FIELDS = frozenset({"visibility", "shows_prompts", "shows_replies", "releases_data", "licence"})
 LEARNT_FIELDS = frozenset({"target", "top", "newcomer"})
-PLAN_FIELDS = LEARNT_FIELDS | {"overlap_share", "overlap_votes"}
+PLAN_FIELDS = LEARNT_FIELDS | {"overlap_share", "overlap_votes", "tiers", "style_control", "merge_redundant"}
 # Fields that decide how careless annotators are found, and how they are handled.
 CHECKED_BY = frozenset({"votes_per_item", "gold_share", "gold_mark", "screening", "overlap_share", "overlap_votes"})
 STOPPING_FIELDS = frozenset(LIMITS)
@@ -75,17 +76,30 @@ def organisations_to_set_up_in(user: User) -> list[Organisation]:
     return sorted(own, key=lambda organisation: organisation.personal_of_id != user.pk)
 
 
-def draft_create(*, organisation: Organisation, name: str, aspect: NewAspect, by: User) -> Campaign:
+def draft_create(
+    *,
+    organisation: Organisation,
+    name: str,
+    aspect: NewAspect,
+    by: User,
+    mode: Campaign.Mode = Campaign.Mode.STATIC,
+) -> Campaign:
     """Create a draft with an empty prompt set of its own. Raises NotAllowed without the right to set up here, and
-    TooMany."""
+    TooMany.
+
+    A live draft begins as a static one; `live_settings_set` changes it.
+    """
     if not by.is_staff and organisation not in organisations_to_set_up_in(by):
         raise NotAllowed(_("You may not set up campaigns of this organisation."), hint=_("Ask its owner."))
     admit_costly(what="campaign", who=by.public_id)
+    design = Design(aspects=(aspect,))
+    if mode == Campaign.Mode.SINGLE:
+        design = replace(design, mode=mode, target_se=None)
     with write_transaction():
         slug = free_slug(name)
         prompt_set = prompt_set_create(organisation=organisation, name=_free_set_name(organisation, slug), prompts=[])
         campaign = campaign_create(
-            organisation=organisation, name=name, slug=slug, prompt_set=prompt_set, design=Design(aspects=(aspect,))
+            organisation=organisation, name=name, slug=slug, prompt_set=prompt_set, design=design
         )
         CampaignRole.objects.create(campaign=campaign, user=by, role=Membership.Role.OWNER)
         audit_record(act="set_up", subject=campaign.public_id, by=by, after={"name": name})
@@ -183,13 +197,11 @@ def draft_questions_set(
     """
     with write_transaction():
         draft = _locked_draft(campaign)
-        asked, *beside = (
-            NewAspect(one.key, one.question, one.allow_tie, one.allow_both_bad, Aspect.Kind(one.kind))
-            for one in draft.rubric.aspects.order_by("position")
-        )
+        asked, *beside = questions_of(draft.rubric)
         known = {(one.key, one.question): one for one in beside}
+        kind = aspect.kind if draft.is_single else asked.kind
         wanted = (
-            replace(aspect, key=asked.key, kind=asked.kind),
+            replace(aspect, key=asked.key, kind=kind, scope=asked.scope),
             *(beside if others is None else [known.get((one.key, one.question), one) for one in others]),
         )
         if wanted == (asked, *beside):

@@ -11,8 +11,9 @@ from django.utils.translation import gettext as _
 from evalsite.accounts.models import Organisation, User
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.storage_quota import set_room_check
-from evalsite.chatbots.files import ReplyReport, VersionPreview, chatbot_import, chatbot_preview
+from evalsite.chatbots.files import VersionPreview, chatbot_import, chatbot_preview
 from evalsite.chatbots.models import Version
+from evalsite.chatbots.reply_report import ReplyReport
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, NotFound
 from evalsite.prompts.files import PromptReport, prompt_set_import, prompt_set_preview

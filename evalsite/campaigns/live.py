@@ -1,13 +1,15 @@
 """Settings of live campaigns: checks, defaults, and the prompt set of live turns."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.utils.translation import gettext as _
 
 from evalsite.accounts.models import Organisation, User
 from evalsite.campaigns.models import Aspect, Campaign, Entrant, LiveSettings
-from evalsite.campaigns.services import Design, NewAspect, rubric_replace
+from evalsite.campaigns.questions import SCALES, scale_check
+from evalsite.campaigns.services import Design, NewAspect, questions_of, rubric_replace
 from evalsite.core.audit import audit_record
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput
@@ -18,6 +20,7 @@ from evalsite.prompts.services import prompt_set_create
 LONGEST_TOPIC = 300
 MOST_TOPICS = 100
 MOST_TURNS = 1_000
+MOST_QUESTIONS = 6
 # Settings that an owner chooses. A study sets the others.
 SETTINGS = (
     *("selection", "fallback", "chatbots_per_conversation", "minimum_turns", "maximum_turns", "opening_topics"),
@@ -103,10 +106,42 @@ def _check_topics(topics: Any) -> None:
         )
 
 
-def live_settings_set(*, campaign: Campaign, values: Mapping[str, Any], by: User | None = None) -> LiveSettings:
+def turn_questions_check(questions: Sequence[NewAspect], *, first: str) -> None:
+    """Raise InvalidInput unless these questions label or rate replies. first: key of the question that selects."""
+    keys = [first, *(one.key for one in questions)]
+    if len(questions) > MOST_QUESTIONS:
+        raise InvalidInput(
+            _("Ask at most %(most)s further questions.") % {"most": MOST_QUESTIONS}, field="turn_questions"
+        )
+    if twice := [key for key in keys if keys.count(key) > 1]:
+        raise InvalidInput(_("The name %(name)s stands here twice.") % {"name": twice[0]}, field="turn_questions")
+    for one in questions:
+        if not re.fullmatch("[-a-zA-Z0-9_]{1,60}", one.key) or not one.question.strip():
+            raise InvalidInput(
+                _("A further question has a short name and a text."),
+                hint=_("A name has up to 60 letters, digits, hyphens and underscores."),
+                field="turn_questions",
+            )
+        if one.kind not in SCALES:
+            raise InvalidInput(
+                _("The question %(key)s does not label or rate replies.") % {"key": repr(one.key)},
+                hint=_("Only the first question selects replies. Give labels, or the bounds of a rating."),
+                field="turn_questions",
+            )
+        scale_check(kind=one.kind, labels=one.labels, minimum=one.minimum, maximum=one.maximum)
+
+
+def live_settings_set(
+    *,
+    campaign: Campaign,
+    values: Mapping[str, Any],
+    questions: Sequence[NewAspect] | None = None,
+    by: User | None = None,
+) -> LiveSettings:
     """Make a draft live and store its settings (names of `LiveSettings` fields). Missing ones keep their values.
 
-    The first question becomes one about the selected replies. Raises Conflict if the campaign is no draft.
+    The first question becomes one about the selected replies. questions: the others, which label or rate the replies
+    of a turn; None keeps them. Raises Conflict if the campaign is no draft, and InvalidInput.
     """
     with write_transaction():
         draft = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
@@ -115,15 +150,15 @@ def live_settings_set(*, campaign: Campaign, values: Mapping[str, Any], by: User
                 _("The campaign is %(state)s: conversations are set up in a draft.") % {"state": draft.state_text}
             )
         live = LiveSettings.objects.filter(campaign=draft).first() or LiveSettings(campaign=draft)
-        before = {"mode": draft.mode, **{name: getattr(live, name) for name in SETTINGS}}
+        before = _values(draft, live)
         live_settings_check({**{name: before[name] for name in SETTINGS}, **values})
         for name, value in values.items():
             setattr(live, name, value)
         live.save()
         draft.mode = Campaign.Mode.LIVE
         draft.save(update_fields=["mode"])
-        _fit_question(draft, live.selection)
-        after = {"mode": draft.mode, **{name: getattr(live, name) for name in SETTINGS}}
+        _fit_questions(draft, live.selection, questions)
+        after = _values(draft, live)
         changed = [name for name in after if after[name] != before[name]]
         if changed:
             audit_record(
@@ -137,16 +172,61 @@ def live_settings_set(*, campaign: Campaign, values: Mapping[str, Any], by: User
     return live
 
 
-def _fit_question(draft: Campaign, selection: str) -> None:
-    """Let the first question ask for the selection."""
-    first = draft.rubric.aspects.get(position=0)
+def turn_questions_of(campaign: Campaign) -> tuple[NewAspect, ...]:
+    """Return the questions about the replies of a turn beside the selection."""
+    return questions_of(campaign.rubric)[1:]
+
+
+def _values(draft: Campaign, live: LiveSettings) -> dict[str, Any]:
+    """Return everything that is set here, for the audit log."""
+    asked = [f"{one.key}: {one.question}" for one in turn_questions_of(draft)]
+    return {"mode": draft.mode, **{name: getattr(live, name) for name in SETTINGS}, "turn_questions": asked}
+
+
+def _fit_questions(draft: Campaign, selection: str, questions: Sequence[NewAspect] | None) -> None:
+    """Let the first question ask for the selection, and the others be these; None keeps them."""
+    first, *others = old = questions_of(draft.rubric)
     one_best = selection == LiveSettings.Selection.SOBA
     kind = Aspect.Kind.CHOOSE_ONE if one_best else Aspect.Kind.SELECT_ANY
-    if first.kind == kind and not first.allow_tie and not first.allow_both_bad:
-        return
-    question = QUESTIONS[LiveSettings.Selection(selection)] if first.question in USUAL_QUESTIONS else first.question
-    aspect = NewAspect(first.key, question, allow_tie=False, allow_both_bad=False, kind=kind)
-    rubric_replace(draft=draft, aspects=(aspect,))
+    if first.kind != kind or first.allow_tie or first.allow_both_bad:
+        usual = first.question in USUAL_QUESTIONS
+        question = QUESTIONS[LiveSettings.Selection(selection)] if usual else first.question
+        first = NewAspect(first.key, question, allow_tie=False, allow_both_bad=False, kind=kind)
+    wanted = (first, *(others if questions is None else questions))
+    if wanted != old:
+        turn_questions_check(wanted[1:], first=first.key)
+        rubric_replace(draft=draft, aspects=wanted)
+
+
+def static_campaign_set(*, campaign: Campaign, static: Campaign | None, by: User | None = None) -> None:
+    """Link a live campaign to a static one of the same organisation; None removes the link.
+
+    One board then ranks the judgments of both, once a test finds no difference. The caller has checked that the person
+    may show both boards. Raises Conflict.
+    """
+    if not campaign.is_live:
+        raise Conflict(_("This campaign has no conversations."), hint=_("Name a live campaign."), field="campaign")
+    if static is not None and (
+        static.mode != Campaign.Mode.STATIC or static.organisation_id != campaign.organisation_id
+    ):
+        raise Conflict(
+            _("Only a campaign of the same organisation that compares replies to fixed prompts can be linked."),
+            field="static_campaign",
+        )
+    with write_transaction():
+        live = LiveSettings.objects.select_for_update().select_related("static_campaign").get(campaign=campaign)
+        before, live.static_campaign = live.static_campaign, static
+        if before == static:
+            return
+        live.save(update_fields=["static_campaign"])
+        audit_record(
+            act="set_up",
+            subject=campaign.public_id,
+            by=by,
+            before={"static_campaign": before.slug if before else None},
+            after={"static_campaign": static.slug if static else None},
+        )
+    campaign.refresh_from_db()
 
 
 def live_launch_check(campaign: Campaign) -> None:

@@ -72,6 +72,7 @@ class Aspect(models.Model):
         """Subject of a rating or a label."""
 
         CANDIDATE = "candidate", "each candidate"
+        SELECTED = "selected", "each candidate that the first question selects"
         TURN = "turn", "the turn as a whole"
 
     rubric = models.ForeignKey(Rubric, on_delete=models.CASCADE, related_name="aspects")
@@ -95,7 +96,7 @@ class Aspect(models.Model):
             models.CheckConstraint(
                 condition=Q(kind__in=["choose_one", "select_any", "rating", "label"]), name="aspect_kind_known"
             ),
-            models.CheckConstraint(condition=Q(scope__in=["candidate", "turn"]), name="aspect_scope_known"),
+            models.CheckConstraint(condition=Q(scope__in=["candidate", "selected", "turn"]), name="aspect_scope_known"),
             models.CheckConstraint(
                 condition=~Q(kind="rating", minimum__isnull=True)
                 & ~Q(kind="rating", maximum__isnull=True)
@@ -394,6 +395,14 @@ class LiveSettings(models.Model):
     reports_to_pause = models.PositiveSmallIntegerField(default=3, help_text="annotators whose reports pause a chatbot")
     study = models.ForeignKey(Study, null=True, blank=True, on_delete=models.PROTECT, related_name="arms")
     repetition = models.PositiveSmallIntegerField(default=1, help_text="of this setting and chatbot set in its study")
+    static_campaign = models.ForeignKey(
+        Campaign,
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="live_counterparts",
+        help_text="of the same chatbots on fixed prompts: one board ranks both if a test finds no difference",
+    )
 
     class Meta:
         verbose_name_plural = "live settings"
@@ -525,6 +534,15 @@ class PlanSpec(models.Model):
         null=True, blank=True, help_text="votes after which a prompt that teaches little is asked no more; null: never"
     )
     retire_below = models.FloatField(default=0.25, help_text="of what the typical prompt teaches")
+    tiers = models.PositiveSmallIntegerField(
+        default=2, help_text="tiers of ability in which a prompt may discriminate differently; 1: no tiers"
+    )
+    style_control = models.BooleanField(
+        default=False, help_text="whether a second board holds length and markup of the replies equal"
+    )
+    merge_redundant = models.BooleanField(
+        default=False, help_text="whether each group of redundant prompts is fitted as one prompt"
+    )
     queued_design = models.CharField(
         max_length=64, blank=True, default="", editable=False, help_text="hash of the design that the queue is for"
     )
@@ -558,6 +576,7 @@ class PlanSpec(models.Model):
                 ),
                 name="plan_shares_are_shares",
             ),
+            models.CheckConstraint(condition=Q(tiers__gte=1, tiers__lte=4), name="plan_tiers_1_to_4"),
         ]
 
     def __str__(self) -> str:
@@ -641,7 +660,11 @@ class Onboarding(models.Model):
     pass_mark = models.PositiveIntegerField(default=0, help_text="qualification items to be answered right")
     reasons = models.JSONField(default=list, blank=True, help_text="words offered as reasons for a verdict")
     comments = models.BooleanField(default=False, help_text="a verdict may be explained in the annotator's words")
+    comment_required = models.BooleanField(default=False, help_text="and must be")
     language = models.CharField(max_length=60, blank=True, default="", help_text="that annotators must read")
+    reveal_chatbots = models.BooleanField(
+        default=False, help_text="annotators see after a round which chatbots wrote the replies of closed items"
+    )
 
     class Meta:
         db_table = "campaigns_reception"  # its name before the model was renamed
@@ -650,6 +673,9 @@ class Onboarding(models.Model):
                 condition=Q(platform__in=["none", "prolific", "mturk"]), name="reception_platform_known"
             ),
             models.CheckConstraint(condition=Q(erasure__in=["keep", "remove"]), name="reception_erasure_known"),
+            models.CheckConstraint(
+                condition=Q(comments=True) | Q(comment_required=False), name="reception_required_comment_is_taken"
+            ),
         ]
 
     def __str__(self) -> str:

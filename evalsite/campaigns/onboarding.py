@@ -44,6 +44,10 @@ def onboarding_set(*, campaign: Campaign, by: User | None = None, **fields: Any)
             setattr(onboarding, name, value)
         if onboarding.platform != Onboarding.Platform.NONE and not onboarding.code_complete:
             raise InvalidInput(_("A crowd platform needs a completion code."), field="code_complete")
+        if onboarding.comment_required and not onboarding.comments:
+            raise InvalidInput(
+                _("A required justification needs comments."), hint=_("Allow comments, too."), field="comment_required"
+            )
         onboarding.save()
         if changed:
             audit_record(act="set_up", subject=campaign.public_id, by=by, before=before, after=changed)

@@ -54,6 +54,7 @@ class Act(StrEnum):
     SHARE = "share"
     SUBMISSIONS = "submissions"
     MODERATE = "moderate"
+    WEBHOOKS = "webhooks"
 
 
 WORDS: Mapping[Act, str | Promise] = {
@@ -85,6 +86,7 @@ WORDS: Mapping[Act, str | Promise] = {
     Act.SHARE: _("give and take roles"),
     Act.SUBMISSIONS: _("decide which chatbots may be submitted, and whether the board stands"),
     Act.MODERATE: _("see what was submitted, and approve or refuse it"),
+    Act.WEBHOOKS: _("see, add, change and delete its webhooks"),
 }
 ROLE_WORDS: Mapping[Role, str | Promise] = {
     Role.STAFF: _("staff"),

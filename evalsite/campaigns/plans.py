@@ -16,6 +16,7 @@ from evalsite.core.errors import InvalidInput
 ROUNDING = 1e-6
 # Limits for forms and files alike. The limit of the overlap is that of `scheduler.overlap`.
 MOST_VOTES_PER_ITEM, MOST_OVERLAP_VOTES = 1_000_000, 1_000
+MOST_TIERS = 4
 MOST_IN_A_BLOCK, MOST_IN_A_BATCH, LONGEST_LEASE_S = 100, 100_000, 86_400
 # The policies of `scheduler.POLICIES` and `scheduler.BASELINES`, which the web process does not import.
 POLICIES = ("adaptive", "balanced", "least_certain", "random")
@@ -59,6 +60,9 @@ class PlanOptions:
     balance: Mapping[str, float] | None = field(default=None, hash=False)
     retire_after: int | None = None
     retire_below: float = 0.25
+    tiers: int = 2
+    style_control: bool = False
+    merge_redundant: bool = False
 
     def __post_init__(self) -> None:
         self._check_target()
@@ -69,6 +73,7 @@ class PlanOptions:
         _check_count("overlap_votes", self.overlap_votes, 2, MOST_OVERLAP_VOTES)
         _check_count("votes_per_pair", self.votes_per_pair, 1)
         _check_count("retire_after", self.retire_after, 1)
+        _check_count("tiers", self.tiers, 1, MOST_TIERS)
         if not (math.isfinite(self.exposure) and self.exposure >= 1.0):
             raise _contradiction(
                 _("An exposure of %(exposure)s even shares leaves prompts for too few judgments.")
@@ -108,10 +113,10 @@ class PlanOptions:
         return votes_per_item > 1 or self.overlap_share > 0.0
 
     def check_screening(self, votes_per_item: int, *, acts: bool, gold: bool = False) -> None:
-        """Raise InvalidInput if rules may exclude annotators, but neither overlap nor gold checks them."""
+        """Raise InvalidInput if rules may exclude annotators of replies, but neither overlap nor gold checks them."""
         if acts and not gold and not self.compares_annotators(votes_per_item):
             raise InvalidInput(
-                _("Annotators cannot be screened: no comparison is judged by two of them."),
+                _("Annotators cannot be screened: no reply is judged by two of them."),
                 hint=_("Have a share judged by several, set how much gold is to be passed, or exclude nobody by rule."),
                 field="screening",
                 code="no_overlap",

@@ -34,11 +34,11 @@ KNOWN_LABELS: Mapping[str, LabelText] = {
 }
 """The labels of responses whose share is the response error rate: what each means stands on the judging page."""
 
+SCALES = frozenset({Aspect.Kind.RATING.value, Aspect.Kind.LABEL.value})
 RESERVED = frozenset({"chosen", "tie", "both_bad", "none"})  # values of answers that are no labels
 KINDS: Mapping[str, frozenset[str]] = {
     Campaign.Mode.STATIC: frozenset({Aspect.Kind.CHOOSE_ONE.value}),
-    Campaign.Mode.SINGLE: frozenset({Aspect.Kind.RATING.value, Aspect.Kind.LABEL.value}),
-    Campaign.Mode.LIVE: frozenset(Aspect.Kind.values),
+    Campaign.Mode.SINGLE: SCALES,
 }
 
 
@@ -87,10 +87,19 @@ def _check_labels(labels: Sequence[str]) -> None:
 def kinds_check(campaign: Campaign) -> None:
     """Raise Conflict for a question that annotators of the campaign could not answer."""
     for aspect in campaign.rubric.aspects.all():
-        of_turn = not campaign.is_single or aspect.scope == Aspect.Scope.TURN
-        if aspect.kind not in KINDS[campaign.mode] or not of_turn:
+        if not _fits(aspect, campaign):
             raise Conflict(
                 _("The question %(key)s does not fit the campaign.") % {"key": repr(aspect.key)},
-                hint=_("Pairs are compared; single replies are labelled or rated, each as a whole."),
+                hint=_(
+                    "Pairs are compared; single replies are labelled or rated, each as a whole. In a live campaign the "
+                    "first question selects replies, and the others label or rate them."
+                ),
                 field="aspects",
             )
+
+
+def _fits(aspect: Aspect, campaign: Campaign) -> bool:
+    if campaign.is_live:
+        return (aspect.kind in SCALES) == (aspect.position > 0)
+    of_turn = not campaign.is_single or aspect.scope == Aspect.Scope.TURN
+    return aspect.kind in KINDS[campaign.mode] and of_turn

@@ -205,6 +205,13 @@ def entrants_with_replies(campaign: Campaign) -> tuple[list[Taking], list[Taking
     return taking, could, prompts
 
 
+def replies_to_judge(campaign: Campaign) -> int:
+    """Return the number of replies of active chatbots to the campaign's prompts, wherever their texts are stored."""
+    active = campaign.entrants.filter(state=Entrant.State.ACTIVE).values("version")
+    found = Reply.objects.filter(version__in=active, prompt__prompt_set=campaign.prompt_set_id, sample=1)
+    return found.filter(corrected_by__isnull=True, prompt__corrected_by__isnull=True).count()
+
+
 def prompt_sets_to_use(campaign: Campaign, user: User) -> list[PromptSet]:
     """Return usable prompt sets of the organisation with their `size`, newest first.
 

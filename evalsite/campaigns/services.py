@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from evalsite.accounts.models import Membership, Organisation, User
+from evalsite.campaigns.events import state_tell
 from evalsite.campaigns.limits import ALPHA, LIMITS, POWER, Limits, deadline_check, limits_of
 from evalsite.campaigns.models import (
     Aspect,
@@ -58,6 +59,25 @@ class NewAspect:
     def choices(self) -> list[str]:
         """Return the possible answers, as `campaigns.models.Aspect` does."""
         return offered_choices(self)
+
+
+def questions_of(rubric: Rubric) -> tuple[NewAspect, ...]:
+    """Return the questions of a rubric, the primary one first, to ask them in another one."""
+    return tuple(
+        NewAspect(
+            one.key,
+            one.question,
+            one.allow_tie,
+            one.allow_both_bad,
+            kind=Aspect.Kind(one.kind),
+            scope=Aspect.Scope(one.scope),
+            minimum=one.minimum,
+            maximum=one.maximum,
+            labels=tuple(one.labels),
+            one_label=one.one_label,
+        )
+        for one in rubric.aspects.order_by("position")
+    )
 
 
 LONGEST_LICENCE = 100
@@ -167,7 +187,7 @@ def campaign_create(
     policy_check(design.policy)
     design.plan.check_votes(design.votes_per_item)
     by_gold = bool(design.gold_share) and design.gold_mark is not None
-    acts = design.screening == Campaign.Screening.ACT
+    acts = design.screening == Campaign.Screening.ACT and design.mode == Campaign.Mode.SINGLE
     design.plan.check_screening(design.votes_per_item, acts=acts, gold=by_gold)
     with write_transaction():
         if slug in RESERVED_SLUGS:
@@ -237,10 +257,10 @@ def plan_set(
 
 
 def screening_check(campaign: Campaign, options: PlanOptions | None = None) -> None:
-    """Raise InvalidInput if the campaign excludes annotators by rule, but these options (default: its own) check
-    nobody."""
+    """Raise InvalidInput if the campaign excludes annotators of single replies by rule, but these options (default:
+    its own) check nobody. Votes on pairs are checked by their fit."""
     by_gold = bool(campaign.gold_share) and campaign.gold_mark is not None
-    acts = campaign.screening == Campaign.Screening.ACT
+    acts = campaign.screening == Campaign.Screening.ACT and campaign.is_single
     (options or plan_options(campaign)).check_screening(campaign.votes_per_item, acts=acts, gold=by_gold)
 
 
@@ -360,7 +380,9 @@ def entrant_add(*, campaign: Campaign, version: Version, by: User | None = None,
         if locked.standing and (locked.collecting or locked.state == Campaign.State.STOPPED):
             tried = pilot_runs(locked)
             adds = locked.collecting and locked.newcomer_budget is not None  # to the budget that is being spent
+            earlier = locked.state
             _set_running(locked, opens=not tried and not adds, pilot=tried, at=entrant.joined_at)
+            state_tell(locked, earlier)
         elif locked.collecting:
             refit_request(locked)
     return entrant
@@ -420,6 +442,7 @@ def campaign_start(*, campaign: Campaign, by: User | None = None, pilot: int | N
         act = "resume" if before == Campaign.State.PAUSED and not waited else "launch"
         after = {"state": locked.state, **({"judgments": pilot} if pilot is not None else {})}
         _log(locked, "pilot" if pilot is not None else act, by, before={"state": before}, after=after)
+        state_tell(locked, before)
     campaign.refresh_from_db()
 
 
@@ -470,6 +493,7 @@ def pilot_end(*, campaign: Campaign) -> None:
     campaign.save(update_fields=["state"])
     reason = Reason("pilot_complete", {"judgments": pilot.judgments})
     _log(campaign, "pause", None, before={"state": before}, after={"state": campaign.state}, reason=reason)
+    state_tell(campaign, before, reason)
 
 
 def campaign_pause(*, campaign: Campaign, by: User | None = None) -> None:
@@ -483,6 +507,7 @@ def campaign_pause(*, campaign: Campaign, by: User | None = None) -> None:
         before, locked.state = locked.state, Campaign.State.PAUSED
         locked.save(update_fields=["state"])
         _log(locked, "pause", by, before={"state": before}, after={"state": locked.state})
+        state_tell(locked, before)
     campaign.refresh_from_db()
 
 
@@ -505,6 +530,7 @@ def campaign_stop(*, campaign: Campaign, reason: str | Reason, by: User | None =
             locked.stopped_at, locked.stop_reason, locked.stop_reason_data = timezone.now(), *kept
             locked.save(update_fields=["state", "stopped_at", "stop_reason", "stop_reason_data"])
             _log(locked, "stop", by, before={"state": before}, after={"state": locked.state}, reason=kept)
+            state_tell(locked, before, kept)
     campaign.refresh_from_db()
 
 
@@ -576,6 +602,7 @@ def campaign_extend(*, campaign: Campaign, limits: Limits, by: User | None = Non
             refit_request(locked)
         after = {name: plain(getattr(spec, name)) for name in names} | {"state": locked.state}
         _log(locked, "extend", by, before=before, after=after)
+        state_tell(locked, before["state"])
     campaign.refresh_from_db()
 
 

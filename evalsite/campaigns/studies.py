@@ -14,7 +14,6 @@ from evalsite.accounts.models import User
 from evalsite.campaigns.drafts import free_slug
 from evalsite.campaigns.live import live_set_make, live_settings_set
 from evalsite.campaigns.models import (
-    Aspect,
     Campaign,
     CampaignRole,
     Entrant,
@@ -26,7 +25,7 @@ from evalsite.campaigns.models import (
     Study,
 )
 from evalsite.campaigns.selectors import entrants_active
-from evalsite.campaigns.services import NewAspect, rubric_create
+from evalsite.campaigns.services import questions_of, rubric_create
 from evalsite.core.audit import audit_record
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput
@@ -172,7 +171,9 @@ def _copy(draft: Campaign, name: str) -> Campaign:
     slug = free_slug(name)
     organisation = draft.organisation
     prompt_set = live_set_make(organisation=organisation, name=f"{slug} {secrets.token_hex(3)}")
-    rubric = rubric_create(organisation=organisation, name=f"{slug} {secrets.token_hex(3)}", aspects=_questions(draft))
+    rubric = rubric_create(
+        organisation=organisation, name=f"{slug} {secrets.token_hex(3)}", aspects=questions_of(draft.rubric)
+    )
     copy = Campaign.objects.get(pk=draft.pk)
     own = {"name": name, "slug": slug, "prompt_set": prompt_set, "rubric": rubric, "created_at": timezone.now()}
     _renew(copy, public_id=uuid.uuid4(), call_budget=None, gold_set=None, **own)
@@ -190,24 +191,6 @@ def _renew(row: Model, **changes: object) -> None:
     for name, value in changes.items():
         setattr(row, name, value)
     row.save(force_insert=True)
-
-
-def _questions(draft: Campaign) -> tuple[NewAspect, ...]:
-    rows = Aspect.objects.filter(rubric=draft.rubric_id).order_by("position")
-    return tuple(
-        NewAspect(
-            one.key,
-            one.question,
-            one.allow_tie,
-            one.allow_both_bad,
-            kind=Aspect.Kind(one.kind),
-            scope=Aspect.Scope(one.scope),
-            minimum=one.minimum,
-            maximum=one.maximum,
-            labels=tuple(one.labels),
-        )
-        for one in rows
-    )
 
 
 def _fill(arm: Campaign, entrants: Sequence[Entrant], members: Collection[int], *, first: bool) -> None:

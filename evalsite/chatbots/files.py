@@ -7,7 +7,6 @@ The report lists the result for every row. No text is truncated.
 
 import json
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -16,6 +15,8 @@ from django.utils.translation import gettext as _
 from evalsite.accounts.models import Organisation, User
 from evalsite.chatbots.makers import maker_check, maker_named, maker_record
 from evalsite.chatbots.models import Chatbot, Reply, Version
+from evalsite.chatbots.own_names import Treatment, names_treated
+from evalsite.chatbots.reply_report import ReplyReport, ReplyRow
 from evalsite.chatbots.services import chatbot_create, text_sha256, version_create
 from evalsite.core.audit import audit_record
 from evalsite.core.column_choice import ColumnsUnclear
@@ -39,36 +40,6 @@ KNOWN = {"prompt_id", "reply", "sample"}
 MOST_SAMPLES = 100
 LONGEST_NAME, LONGEST_LABEL = 200, 100
 _WHOLE = re.compile(r"(?P<number>[0-9]{1,3})(\.0)?")
-
-
-@dataclass(frozen=True, slots=True)
-class ReplyRow:
-    """A row of a reply file. `fate` is "add" or "refused"; `problem` says why."""
-
-    line: int
-    key: str
-    sample: int
-    text: str
-    fate: str
-    problem: str
-
-
-@dataclass(frozen=True, slots=True)
-class ReplyReport:
-    """Contents of a reply file. `missing` lists prompts of the set without a first reply; `passed_over` lists ignored
-    columns."""
-
-    rows: tuple[ReplyRow, ...]
-    prompts: int
-    missing: tuple[str, ...]
-    passed_over: tuple[str, ...]
-
-    def count(self, fate: str) -> int:
-        return Counter(row.fate for row in self.rows)[fate]
-
-    @property
-    def refused(self) -> list[ReplyRow]:
-        return [row for row in self.rows if row.fate == "refused"]
 
 
 def replies_csv(version: Version, prompt_set: PromptSet) -> Iterator[str]:
@@ -236,11 +207,13 @@ def chatbot_import(
     partly: bool = True,
     by: User | None = None,
     made_by: str = "",
+    names: Treatment = Treatment.KEEP,
 ) -> tuple[Version, ReplyReport]:
     """Create a version from the replies of a file. Creates the chatbot if the organisation has none of this name.
 
     Without a label the version gets the next number. `made_by` is the slug of the organisation that made the chatbot,
-    if that is another one. Raises RowsRefused if a row is refused, unless `partly`. Raises Conflict if the version
+    if that is another one. `names`: the treatment of replies that name the chatbot or a maker. Raises RowsRefused if a
+    row is refused, unless `partly`. Raises Conflict if the version
     exists, another maker is on record, or the file has no reply. The import is logged for the chatbot.
     """
     name, maker = name.strip(), maker_named(made_by)
@@ -251,6 +224,7 @@ def chatbot_import(
         report = replies_preview(prompt_set=prompt_set, content=content, name=filename)
         if not partly:
             rows_refuse(report.rows)
+        report = names_treated(report, [name], names)
         if not report.count("add"):
             raise Conflict(
                 _("No row of the file of %(name)s can be used.") % {"name": name},

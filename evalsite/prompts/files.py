@@ -8,8 +8,8 @@ The report lists the result for every row: added, unchanged, or refused with a r
 import json
 import uuid
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -35,6 +35,8 @@ from evalsite.core.row_files import (
 )
 from evalsite.prompts.models import Prompt, PromptSet
 from evalsite.prompts.services import NewPrompt, check_turns, prompts_add
+
+Categorise = Callable[[Sequence[NewPrompt]], Sequence[str]]
 
 KNOWN = {"prompt_id", "text", "turns", "category"}
 LONGEST_KEY, LONGEST_CATEGORY, LONGEST_NAME = 200, 100, 200
@@ -204,22 +206,36 @@ def _string(row: FileRow, name: str) -> str:
 
 
 def prompts_import(
-    *, prompt_set: PromptSet, content: bytes, name: str = "", by: User | None = None, told: Sequence[uuid.UUID] = ()
+    *,
+    prompt_set: PromptSet,
+    content: bytes,
+    name: str = "",
+    by: User | None = None,
+    told: Sequence[uuid.UUID] = (),
+    categorise: Categorise | None = None,
 ) -> PromptReport:
     """Add the valid rows of a file to a set, and report the result for every row. Existing prompts stay unchanged.
 
-    The import is logged for the set and for each subject in `told` (public ids).
+    The import is logged for the set and for each subject in `told` (public ids). `categorise` gives new prompts without
+    a category one; "" leaves them without.
     """
     with write_transaction():
         PromptSet.objects.select_for_update(no_key=True).get(pk=prompt_set.pk)  # of two simultaneous files, one waits
         report = prompts_preview(prompt_set=prompt_set, content=content, name=name)
         new = [row.prompt for row in report.rows if row.prompt is not None]
+        if categorise is not None:
+            new = _categorised(new, categorise)
         before = prompt_set.prompts.filter(corrected_by__isnull=True).count()
         prompts_add(prompt_set=prompt_set, prompts=new, origin=Prompt.Origin.AUTHORED)
         was, now = {"prompts": before}, {"prompts": before + len(new)}
         for subject in (prompt_set.public_id, *told) if new else ():
             audit_record(act="add_prompts", subject=subject, by=by, target=name[:LONGEST_NAME], before=was, after=now)
     return report
+
+
+def _categorised(prompts: Sequence[NewPrompt], categorise: Categorise) -> list[NewPrompt]:
+    found = iter(categorise([one for one in prompts if not one.category]))
+    return [one if one.category else replace(one, category=next(found)) for one in prompts]
 
 
 def prompt_set_preview(*, organisation: Organisation, set_name: str, content: bytes, name: str = "") -> PromptReport:
@@ -239,15 +255,20 @@ def prompt_set_import(
     partly: bool = False,
     by: User | None = None,
     told: Sequence[uuid.UUID] = (),
+    categorise: Categorise | None = None,
 ) -> tuple[PromptSet, PromptReport]:
     """Add the rows of a file to the organisation's set of this name. Creates the set if there is none.
+
+    `told` and `categorise` are those of `prompts_import`.
 
     Raises RowsRefused, with nothing written, if a row is refused; with `partly`, only if no row is valid.
     """
     _check_name(set_name)
     with write_transaction():
         prompt_set, _made = PromptSet.objects.get_or_create(organisation=organisation, name=set_name)
-        report = prompts_import(prompt_set=prompt_set, content=content, name=name, by=by, told=told)
+        report = prompts_import(
+            prompt_set=prompt_set, content=content, name=name, by=by, told=told, categorise=categorise
+        )
         if not partly or report.count("refused") == len(report.rows):
             rows_refuse(report.rows)
     return prompt_set, report

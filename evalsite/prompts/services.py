@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
-from evalsite.accounts.models import Organisation
+from evalsite.accounts.models import Organisation, User
+from evalsite.core.audit import audit_record
 from evalsite.core.confusable_names import name_check
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput
@@ -41,6 +42,22 @@ def prompt_set_create(
         prompt_set.save()
         prompts_add(prompt_set=prompt_set, prompts=prompts, origin=origin)
     return prompt_set
+
+
+def prompt_set_rename(*, prompt_set: PromptSet, name: str, by: User | None = None) -> None:
+    """Give the set another name. Raises Conflict if the organisation has a set of this name."""
+    name = name.strip()
+    with write_transaction():
+        others = PromptSet.objects.filter(organisation=prompt_set.organisation_id, name=name)
+        if others.exclude(pk=prompt_set.pk).exists():
+            raise Conflict(_("There is already a prompt set called %(name)s.") % {"name": repr(name)}, field="name")
+        before, prompt_set.name = prompt_set.name, name
+        prompt_set.names_check()
+        prompt_set.save(update_fields=["name"])
+        if before != name:
+            audit_record(
+                act="rename", subject=prompt_set.public_id, by=by, before={"name": before}, after={"name": name}
+            )
 
 
 def prompts_add(*, prompt_set: PromptSet, prompts: Iterable[NewPrompt], origin: Prompt.Origin) -> list[Prompt]:
