@@ -99,14 +99,20 @@ def spent(campaign: Campaign) -> Mapping[str, Decimal]:
     return found
 
 
-def unqualified_count(campaign: Campaign) -> int:
-    """Return how many annotators failed the qualification, if they are the majority; else 0."""
+def qualifying_count(campaign: Campaign) -> int:
+    """Return how many annotators of a campaign with a qualification have got nothing to judge so far."""
     if not campaign.qualification_items.exists():
         return 0
-    enrolled = Enrolment.objects.filter(campaign=campaign, left_at=None)
     begun = Assignment.objects.filter(campaign=campaign, annotator=OuterRef("annotator"))
-    kept_off = enrolled.filter(~Exists(begun)).count()
-    return kept_off if kept_off >= LEAST_UNQUALIFIED and 2 * kept_off > enrolled.count() else 0
+    return Enrolment.objects.filter(~Exists(begun), campaign=campaign, left_at=None).count()
+
+
+def unqualified_count(campaign: Campaign) -> int:
+    """Return how many annotators failed the qualification, if they are the majority; else 0."""
+    kept_off = qualifying_count(campaign)
+    if kept_off < LEAST_UNQUALIFIED:
+        return 0
+    return kept_off if 2 * kept_off > Enrolment.objects.filter(campaign=campaign, left_at=None).count() else 0
 
 
 def queue_size(campaign: Campaign) -> int:

@@ -84,7 +84,7 @@ def _labelled(aspect: Aspect, choice: Choice, candidates: Mapping[str, int]) -> 
             if label not in aspect.labels:
                 raise UnknownVerdict(aspect, label, aspect.labels)
             rows.append(Answer(aspect=aspect, candidate_id=candidate, value=label))
-    return rows or [Answer(aspect=aspect, candidate=None, value=Answer.Value.NONE)]
+    return rows if rows or not candidates else [Answer(aspect=aspect, candidate=None, value=Answer.Value.NONE)]
 
 
 def _label_count(aspect: Aspect) -> InvalidInput:
@@ -96,7 +96,7 @@ def _label_count(aspect: Aspect) -> InvalidInput:
 
 
 def _each(aspect: Aspect, choice: Choice, candidates: Mapping[str, int]) -> list[tuple[int | None, object]]:
-    """Return the answer for the turn, or that for each candidate. All candidates must have one."""
+    """Return the answer for the turn, or that for each of these candidates. All of them must have one."""
     if aspect.scope == Aspect.Scope.TURN:
         return [(None, choice)]
     if not isinstance(choice, Mapping) or set(choice) != set(candidates):

@@ -26,12 +26,18 @@ def assignments_open(campaign: int, annotator: int) -> list[Assignment]:
 
 @dataclass(frozen=True, slots=True)
 class AssignmentContent:
-    """The content of an assignment: the prompt, and the candidates' texts in their order."""
+    """The content of an assignment: the prompt, and the candidates' texts in their order.
+
+    replies: keys of the candidates' replies; None for a text of gold.
+    transcripts: the turns of each candidate where whole conversations are judged; else empty.
+    """
 
     prompt: str
     category: str
     turns: Any
     texts: tuple[str | None, ...]
+    replies: tuple[int | None, ...] = ()
+    transcripts: tuple[Sequence[Mapping[str, str]], ...] = ()
 
 
 def contents_of(assignments: Sequence[Assignment]) -> dict[int, AssignmentContent]:
@@ -47,7 +53,11 @@ def contents_of(assignments: Sequence[Assignment]) -> dict[int, AssignmentConten
         rows = list(group)
         first, texts = rows[0], tuple(_text(row) for row in rows)
         shown[key] = AssignmentContent(
-            first[f"{prompt}__key"], first[f"{prompt}__category"], first[f"{prompt}__turns"], texts
+            first[f"{prompt}__key"],
+            first[f"{prompt}__category"],
+            first[f"{prompt}__turns"],
+            texts,
+            tuple(row["reply"] for row in rows),
         )
     return shown
 

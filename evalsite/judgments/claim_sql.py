@@ -62,11 +62,12 @@ _LOCKED = "FOR NO KEY UPDATE OF place, own"
 class Asked:
     """Data to validate an answer: the campaign's aspects by key, the primary one first, and the candidates shown.
 
-    `candidates` maps labels to keys.
+    `candidates` maps labels to keys. comment_required: whether the answer needs a comment.
     """
 
     aspects: Mapping[str, Aspect]
     candidates: Mapping[str, int]
+    comment_required: bool = False
 
 
 def assignment_with_content(annotator: int, public_id: uuid.UUID) -> tuple[Assignment, Asked] | None:
@@ -77,7 +78,8 @@ def assignment_with_content(annotator: int, public_id: uuid.UUID) -> tuple[Assig
     found = read_joined(
         [Assignment, Aspect],
         f"SELECT {columns(Assignment, 'own')}, {columns(Aspect, 'aspect')}, "  # noqa: S608  our names
-        "candidate.id, candidate.position FROM judgments_assignment own "
+        "EXISTS (SELECT 1 FROM campaigns_reception reception WHERE reception.campaign_id = own.campaign_id "
+        "AND reception.comment_required), candidate.id, candidate.position FROM judgments_assignment own "
         "JOIN judgments_place place ON place.id = own.place_id "
         "JOIN campaigns_campaign campaign ON campaign.id = own.campaign_id "
         "JOIN campaigns_aspect aspect ON aspect.rubric_id = campaign.rubric_id "
@@ -87,8 +89,9 @@ def assignment_with_content(annotator: int, public_id: uuid.UUID) -> tuple[Assig
     )
     if not found:
         return None
-    aspects = {aspect.key: aspect for _, aspect, _, _ in found}
-    return found[0][0], Asked(aspects, {LABELS[position]: key for *_, key, position in found})
+    aspects = {aspect.key: aspect for _, aspect, *_ in found}
+    candidates = {LABELS[position]: key for *_, key, position in found}
+    return found[0][0], Asked(aspects, candidates, comment_required=bool(found[0][2]))
 
 
 _COUNT = (

@@ -4,9 +4,11 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
+from django.conf import settings
 from django.utils.translation import gettext as _
 
 from evalsite.accounts.models import User
+from evalsite.campaigns.events import CampaignEvent, campaign_tell, reason_told
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import refit_request
 from evalsite.core.audit import audit_record
@@ -74,6 +76,7 @@ def exclusion_propose(
             reason_data=kept.data,
             evidence=dict(evidence),
         )
+        _tell(campaign, annotator, fact)
     return fact
 
 
@@ -122,4 +125,24 @@ def _record(
             reason=StoredReason(text, data),
         )
         refit_request(locked)
+        _tell(locked, annotator, fact)
     return fact
+
+
+def _tell(campaign: Campaign, annotator: Annotator, fact: Exclusion) -> None:
+    """Tell the campaign's webhooks of an exclusion, a re-admission or a proposal."""
+    done = "readmission" if fact.lifted else "exclusion"
+    status = f"{done}_proposed" if fact.proposed else {"readmission": "readmitted", "exclusion": "excluded"}[done]
+    campaign_tell(
+        campaign=campaign,
+        event=CampaignEvent.ANNOTATOR,
+        about=annotator.public_id,
+        at=fact.decided_at,
+        data=lambda: {
+            "annotator": str(annotator.public_id),
+            "status": status,
+            "decided_by": "screening" if fact.decided_by_id is None else "person",
+            **reason_told(StoredReason(fact.reason, fact.reason_data)),
+            "url": f"{settings.SITE_URL}/console/{campaign.public_id}/annotators/",
+        },
+    )

@@ -42,7 +42,7 @@ def gold_answers(campaign: Campaign) -> list[GoldAnswer]:
 def gold_given_back(campaign: Campaign) -> dict[int, int]:
     """Return how often each item was skipped with a reason, which suggests a problem with it."""
     # Filter by the campaign's gold items: a filter by campaign would read all of its assignments.
-    skips = Skip.objects.filter(assignment__gold__campaign=campaign)
+    skips = Skip.objects.filter(assignment__gold__campaign=campaign, assignment__state=Assignment.State.RETURNED)
     found: dict[int, int] = {}
     for item in skips.values_list("assignment__gold_id", flat=True):
         found[item or 0] = found.get(item or 0, 0) + 1

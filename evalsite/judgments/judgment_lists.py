@@ -307,7 +307,7 @@ def skips_count(campaign: Campaign, *, gold: bool) -> int:
 
 
 def _skips(campaign: Campaign, *, gold: bool) -> QuerySet[Skip]:
-    skips = Skip.objects.filter(assignment__campaign=campaign)
+    skips = Skip.objects.filter(assignment__campaign=campaign, assignment__state=Assignment.State.RETURNED)
     return skips if gold else skips.exclude(assignment__purpose=Assignment.Purpose.GOLD)
 
 

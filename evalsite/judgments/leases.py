@@ -150,10 +150,45 @@ def assignment_skip(
         if assignment.state != Assignment.State.ISSUED:
             raise Conflict(_("This one cannot be skipped any more."), hint=_("Ask for the next one."))
         skips_check(assignment)
-        skip = Skip.objects.create(assignment=assignment, reason=reason)
+        skip, _new = Skip.objects.get_or_create(assignment=assignment, defaults={"reason": reason})
         if note:
-            SkipNote.objects.create(skip=skip, text=note)
+            SkipNote.objects.update_or_create(skip=skip, defaults={"text": note})
         end_unanswered(assignment, Assignment.State.RETURNED)
+
+
+def skip_undo(*, annotator: Annotator, assignment_id: uuid.UUID) -> None:
+    """Take a skip back: the assignment is open again, with its old lease.
+
+    The fact of the skip stays, and counts only while its assignment is returned. A second skip of the same assignment
+    therefore counts with the reason of the first. Raises NotFound, and Conflict if somebody else has the place or the
+    round is over.
+    """
+    with write_transaction():
+        assignment = assignment_lock(annotator, assignment_id)
+        if assignment.state == Assignment.State.ISSUED:
+            return
+        skipped = assignment.state == Assignment.State.RETURNED and Skip.objects.filter(assignment=assignment).exists()
+        if not skipped or not _undo_in_time(assignment) or not _place_taken_back(assignment):
+            raise Conflict(_("This skip stands."), hint=_("Ask for the next one."), code="skip_stands")
+        assignment.state, assignment.closed_at = Assignment.State.ISSUED, None
+        assignment.save(update_fields=["state", "closed_at"])
+
+
+def _undo_in_time(assignment: Assignment) -> bool:
+    """Return whether the round still runs: the lease holds, and no newer round was issued."""
+    campaign = Campaign.objects.get(pk=assignment.campaign_id)
+    own = Assignment.objects.filter(campaign=campaign, annotator=assignment.annotator_id)
+    newer = own.filter(issued_at__gt=assignment.issued_at).exclude(block=assignment.block)
+    held = assignment.lease_until is not None and assignment.lease_until >= timezone.now()
+    return held and campaign.collecting and assignment.source == Assignment.Source.PLAN and not newer.exists()
+
+
+def _place_taken_back(assignment: Assignment) -> bool:
+    """Withdraw the copy that was queued for others. Return False if one of them has it already."""
+    copies = Assignment.objects.filter(place_id=assignment.place_id)
+    if assignment.purpose != Assignment.Purpose.GOLD:
+        copies.filter(state=Assignment.State.QUEUED).update(state=Assignment.State.WITHDRAWN, closed_at=timezone.now())
+    return not copies.filter(state__in=[Assignment.State.ISSUED, Assignment.State.ANSWERED]).exists()
 
 
 def assignments_return(*, campaign: Campaign, annotator: Annotator) -> int:

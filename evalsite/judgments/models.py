@@ -121,6 +121,26 @@ class Enrolment(models.Model):
         return by_link or bool(self.platform)
 
 
+class NetworkTrace(models.Model):
+    """A keyed hash of the address block from which an annotator judged, to find coalitions and for nothing else.
+
+    It is deleted after NETWORKS_KEPT (`judgments.network_traces`), and with the person.
+    """
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="+", db_index=False)
+    annotator = models.ForeignKey(Annotator, on_delete=models.CASCADE, related_name="+")
+    network = models.CharField(max_length=64)
+    seen_at = models.DateTimeField(default=timezone.now, editable=False, db_index=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["campaign", "network", "annotator"], name="network_trace_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"network of {self.annotator}"
+
+
 class Arrival(models.Model):
     """A visit from a crowd platform, with the data for its end. Can be erased, because it identifies the person."""
 
@@ -514,6 +534,7 @@ class Skip(models.Model):
         CANNOT_JUDGE = "cannot_judge", _("topic or language")
         BROKEN = "broken", _("a reply is missing or broken")
         OFFENSIVE = "offensive", _("does not want to read it")
+        RECOGNISED = "recognised", _("recognises the chatbot")
         OTHER = "other", _("something else")
 
     assignment = models.OneToOneField(Assignment, on_delete=models.PROTECT, related_name="skip")
@@ -523,7 +544,8 @@ class Skip(models.Model):
     class Meta:
         constraints = [
             models.CheckConstraint(
-                condition=Q(reason__in=["cannot_judge", "broken", "offensive", "other"]), name="skip_reason_known"
+                condition=Q(reason__in=["cannot_judge", "broken", "offensive", "recognised", "other"]),
+                name="skip_reason_known",
             ),
         ]
 

@@ -29,6 +29,7 @@ from evalsite.judgments.models import (
     Comment,
     Enrolment,
     Judgment,
+    NetworkTrace,
     Payment,
     SkipNote,
 )
@@ -97,6 +98,7 @@ def _part_erase(part: Enrolment, user: User | None) -> None:
     _words_erase(Bonus.objects.filter(campaign=campaign, annotator=annotator), "reason", names)
     sent.delete()
     Arrival.objects.filter(enrolment=part).delete()
+    NetworkTrace.objects.filter(campaign=campaign, annotator=annotator).delete()
     AnnotatorNote.objects.filter(campaign=campaign, annotator=annotator).delete()
     Comment.objects.filter(judgment__annotator=annotator, judgment__batch__campaign=campaign).delete()
     SkipNote.objects.filter(skip__assignment__annotator=annotator, skip__assignment__campaign=campaign).delete()

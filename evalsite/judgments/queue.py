@@ -28,7 +28,7 @@ WITHDRAWN_AT_ONCE = 500
 PUT_AT_ONCE = 50  # Rows of a plan. The ORM needs 12 ms for so many, while all claims wait.
 REFITS_AHEAD = 1.5  # The next refit may take longer than the last one, because requests have priority.
 MOST_AHEAD = 4_000  # Items. Planning them takes a second, and the queue must not wait longer for its plan.
-BLOCKS_BEHIND = 200  # Blocks in the tail: one for each of so many annotators who arrive at once.
+BLOCKS_BEHIND = 500  # Blocks in the tail: one for each of so many annotators who arrive at once.
 TAIL = 1_000_000  # Added to the priorities of the tail.
 
 
@@ -49,7 +49,7 @@ def queue_length(campaign: Campaign, refit_s: float) -> QueueLength:
     """Return how long the queue should be, at most the remaining budget.
 
     The head is twice the issued assignments plus the larger of two numbers: twice the next batch, and the answers
-    expected during 1.5 times this refit's duration. The tail is a block for each of 200 annotators.
+    expected during 1.5 times this refit's duration. The tail is a block for each of 500 annotators.
     """
     issued = Assignment.objects.filter(campaign=campaign, state=Assignment.State.ISSUED).count()
     meanwhile = math.ceil(answers_per_second(campaign) * max(0.0, REFITS_AHEAD * refit_s))

@@ -1,7 +1,7 @@
 """Read queries on judgments."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from decimal import ROUND_HALF_UP, Decimal
@@ -17,6 +17,7 @@ from evalsite.campaigns.models import Aspect, Campaign, Entrant
 from evalsite.core.models import AuditEntry
 from evalsite.judgments.item_keys import item_parts
 from evalsite.judgments.models import Annotator, Answer, Assignment, Batch, Candidate, Exclusion, Judgment, Skip
+from evalsite.judgments.turn_comparisons import turn_comparisons
 
 TALLY_KEPT_S = 3600
 PACE_OVER = timedelta(seconds=1)
@@ -52,6 +53,9 @@ class CountedVote(NamedTuple):
     order_known: bool
     client_ms: int | None = None
     live: bool = False
+
+
+_Votes = dict[int, tuple[CountedVote, ...]]  # by judgment key
 
 
 class LeftOut(Enum):
@@ -98,16 +102,19 @@ def votes_counted(
         answers = answers.filter(
             Exists(Candidate.objects.filter(entrant__version=version, assignment=OuterRef("judgment__assignment")))
         )
-    return list(_votes(campaigns, answers).values())
+    return [vote for votes in _votes(campaigns, answers, aspect).values() for vote in votes]
 
 
 def votes_by_judgment(
     campaigns: Iterable[Campaign], aspect: Aspect, *, category: str = "", batches: Collection[int] | None = None
-) -> dict[int, CountedVote]:
-    """Return the same votes by judgment key; each judgment has one. `batches` (keys) selects those of some batches."""
+) -> dict[int, tuple[CountedVote, ...]]:
+    """Return the same votes by judgment key. `batches` (keys) selects those of some batches.
+
+    A judgment has one vote, or several if more than two chatbots were shown.
+    """
     campaigns = list(campaigns)
     answers = _answers_counted(campaigns, aspect, category, LeftOut.EXCLUDED)
-    return _votes(campaigns, answers if batches is None else answers.filter(judgment__batch__in=batches))
+    return _votes(campaigns, answers if batches is None else answers.filter(judgment__batch__in=batches), aspect)
 
 
 def _answers_counted(campaigns: list[Campaign], aspect: Aspect, category: str, without: LeftOut) -> QuerySet[Answer]:
@@ -117,7 +124,7 @@ def _answers_counted(campaigns: list[Campaign], aspect: Aspect, category: str, w
     return answers.filter(judgment__assignment__place__prompt__category=category) if category else answers
 
 
-def _votes(campaigns: list[Campaign], answers: QuerySet[Answer]) -> dict[int, CountedVote]:
+def _votes(campaigns: list[Campaign], answers: QuerySet[Answer], aspect: Aspect) -> _Votes:
     shown_first = answers.filter(judgment__assignment__candidates__position=0)
     found = shown_first.order_by("pk").values_list(
         "judgment_id",
@@ -133,19 +140,54 @@ def _votes(campaigns: list[Campaign], answers: QuerySet[Answer]) -> dict[int, Co
     rows = list(found)  # before the entrants that they name are read
     entrants = Entrant.objects.filter(campaign__in=campaigns)
     version_of = dict(entrants.values_list("pk", "version_id"))
-    votes: dict[int, CountedVote] = {}
+    votes: _Votes = {}
+    several: dict[int, _SeveralReplies] = {}
     for judgment, item, annotator, order_known, ms, chosen, candidate, first, source in rows:
         prompt_id, pair = item_parts(item)
         if len(pair) != 2:
-            continue  # single chatbots and turns with more than two are compared in the live report
+            turn = several.setdefault(judgment, _SeveralReplies(prompt_id, pair, annotator, ms, set()))
+            turn.selected.add(chosen)
+            continue
         second = pair[1] if pair[0] == first else pair[0]
         # Of a selection of both, the second row finds the first one: both are appropriate, which is a tie.
         outcome = 0 if judgment in votes else _outcome(chosen, candidate)
         live = source == Assignment.Source.LIVE
-        votes[judgment] = CountedVote(
-            version_of[first], version_of[second], prompt_id, annotator, outcome, order_known, ms, live
+        votes[judgment] = (
+            CountedVote(version_of[first], version_of[second], prompt_id, annotator, outcome, order_known, ms, live),
         )
+    if several:
+        votes.update(_votes_of_turns(campaigns, several, version_of, one_best=aspect.kind == Aspect.Kind.CHOOSE_ONE))
     return votes
+
+
+class _SeveralReplies(NamedTuple):
+    """A judged turn with another number of chatbots than two. `selected` has keys of candidates."""
+
+    prompt: int
+    entrants: tuple[int, ...]
+    annotator: int | None
+    client_ms: int | None
+    selected: set[int | None]
+
+
+def _votes_of_turns(
+    campaigns: list[Campaign], turns: Mapping[int, _SeveralReplies], version_of: Mapping[int, int], *, one_best: bool
+) -> Iterator[tuple[int, tuple[CountedVote, ...]]]:
+    """Return the votes of turns with more than two chatbots. A single chatbot is compared with nobody."""
+    candidates = Candidate.objects.filter(assignment__campaign__in=campaigns, assignment__source=Assignment.Source.LIVE)
+    entrant_of = dict(candidates.values_list("pk", "entrant_id"))
+    for judgment, turn in turns.items():
+        if len(turn.entrants) > 2:
+            selected = {entrant_of[candidate] for candidate in turn.selected if candidate is not None}
+            found = turn_comparisons(turn.prompt, turn.entrants, selected, one_best=one_best)
+            of_turn = (turn.prompt, turn.annotator)
+            yield (
+                judgment,
+                tuple(
+                    CountedVote(version_of[first], version_of[second], *of_turn, outcome, False, turn.client_ms, True)
+                    for first, second, outcome in found
+                ),
+            )
 
 
 def _outcome(chosen: int | None, first: int) -> int:
@@ -506,5 +548,5 @@ def accounting(campaigns: Iterable[Campaign]) -> Accounting:
 
 def skips_by_reason(campaigns: Iterable[Campaign]) -> dict[str, int]:
     """Return how often assignments were skipped, by reason."""
-    skips = Skip.objects.filter(assignment__campaign__in=list(campaigns))
+    skips = Skip.objects.filter(assignment__campaign__in=list(campaigns), assignment__state=Assignment.State.RETURNED)
     return dict(skips.order_by().values_list("reason").annotate(count=Count("pk")))

@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from evalsite.accounts.models import User
-from evalsite.campaigns.models import Campaign, Onboarding
+from evalsite.campaigns.models import Aspect, Campaign, Onboarding
 from evalsite.campaigns.selectors import onboarding_of
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput, NotAllowed, NotFound
@@ -35,6 +35,7 @@ from evalsite.judgments.models import (
     Judgment,
     JudgmentReason,
 )
+from evalsite.judgments.network_traces import network_trace_record
 from evalsite.judgments.newcomer_limits import newcomer_allowance
 from evalsite.judgments.qualification import qualification_get
 from evalsite.judgments.queue import queue_top_up
@@ -243,6 +244,8 @@ def _new_block(
     block = block_issue(campaign, annotator, enrolment, wanted, users=users)
     queue_top_up(campaign)
     if block:
+        if address and campaign.screening != Campaign.Screening.OFF:
+            network_trace_record(campaign=campaign, annotator=annotator.pk, address=address)
         return Claimed(block)
     own = own_entrants(campaign, users)
     if own and not leaves_a_pair(campaign, own):
@@ -317,7 +320,7 @@ def judgment_record(
         if assignment.state in {Assignment.State.RETURNED, Assignment.State.REMOVED}:
             raise returned_error()
         said = _AnswerInput(
-            choices, client_ms, _comment_to_store(assignment, comment), _checked_reasons(assignment, reasons)
+            choices, client_ms, _comment_to_store(assignment, asked, comment), _checked_reasons(assignment, reasons)
         )
         judgment = _write(assignment, asked, said, now, supersedes=replaced)
         batch_close_due(judgment.batch, ends_issue=unanswered)
@@ -411,8 +414,18 @@ class _AnswerInput:
     reasons: Sequence[str]
 
 
-def _comment_to_store(assignment: Assignment, comment: str) -> str:
-    """Return the comment, or "" if the campaign does not ask for comments: it must not store texts without a use."""
+def _comment_to_store(assignment: Assignment, asked: Asked, comment: str) -> str:
+    """Return the comment, or "" if the campaign does not ask for comments: it must not store texts without a use.
+
+    Raises InvalidInput if it requires one.
+    """
+    if asked.comment_required and not comment:
+        raise InvalidInput(
+            gettext("An answer needs a justification here."),
+            hint=gettext("Say why in your own words."),
+            field="comment",
+            code="comment_missing",
+        )
     return comment if comment and onboarding_of(assignment.campaign).comments else ""
 
 
@@ -472,7 +485,14 @@ def _answers(asked: Asked, choices: Mapping[str, Choice]) -> list[Answer]:
             hint=gettext("Answer each of: %(aspects)s.") % {"aspects": ", ".join(aspects)},
             field="answers",
         )
-    return [answer for key, aspect in aspects.items() for answer in answers_of(aspect, choices[key], asked.candidates)]
+    (first, primary), *others = aspects.items()
+    answers = answers_of(primary, choices[first], asked.candidates)
+    chosen = {answer.candidate_id for answer in answers}
+    selected = {label: candidate for label, candidate in asked.candidates.items() if candidate in chosen}
+    for key, aspect in others:
+        of = selected if aspect.scope == Aspect.Scope.SELECTED else asked.candidates
+        answers += answers_of(aspect, choices[key], of)
+    return answers
 
 
 def _plausible_ms(client_ms: int | None) -> int | None:

@@ -23,6 +23,7 @@ SKIPS_PER_ANSWER = 0.5  # additional ones for each answer
 FREE_RETURNS = 20  # in a campaign, before any answer
 RETURNS_PER_ANSWER = 2  # additional ones for each answer
 REOPEN = "reopen_skipped"
+SKIPPED = Q(state=Assignment.State.RETURNED, skip__isnull=False)  # without skips that were taken back
 
 
 def vouched(campaign: Campaign) -> QuerySet[Annotator]:
@@ -49,9 +50,7 @@ def reopened_at(campaign: Campaign) -> datetime | None:
 
 def _in_force(campaign: Campaign) -> QuerySet[Assignment]:
     """Return skipped assignments since the last reopening, without those of excluded annotators."""
-    skipped = Assignment.objects.filter(
-        campaign=campaign, purpose__in=RANKING_PURPOSES, state=Assignment.State.RETURNED, skip__isnull=False
-    )
+    skipped = Assignment.objects.filter(SKIPPED, campaign=campaign, purpose__in=RANKING_PURPOSES)
     since = reopened_at(campaign)
     if since is not None:
         skipped = skipped.filter(skip__skipped_at__gt=since)
@@ -83,13 +82,13 @@ def skips_check(assignment: Assignment) -> None:
     """Raise Conflict if the annotator has no skips left in this block or in this campaign."""
     own = Assignment.objects.filter(campaign=assignment.campaign_id, annotator=assignment.annotator_id)
     block = own.filter(block=assignment.block)
-    if block.filter(skip__isnull=False).count() >= math.ceil(block.count() / 2):
+    if block.filter(SKIPPED).count() >= math.ceil(block.count() / 2):
         raise Conflict(
             _("You have skipped half of this round, which is the most."),
             hint=_("Judge the rest as well as you can, or give it back."),
             code="skips_used",
         )
-    skips = Skip.objects.filter(assignment__in=own).count()
+    skips = own.filter(SKIPPED).count()
     answers = Judgment.objects.filter(assignment__in=own, supersedes=None).count()
     if skips >= FREE_SKIPS + SKIPS_PER_ANSWER * answers:
         raise Conflict(
@@ -125,7 +124,7 @@ def skip_counts(campaign: Campaign, *, least: int = 0) -> dict[int, tuple[int, i
         own.order_by()
         .values("annotator")
         .annotate(
-            skips=Count("pk", filter=Q(skip__isnull=False)),
+            skips=Count("pk", filter=SKIPPED),
             answers=Count("pk", filter=Q(state=Assignment.State.ANSWERED)),
         )
     )
