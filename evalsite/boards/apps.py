@@ -8,3 +8,7 @@ class BoardsConfig(AppConfig):
 
     def ready(self) -> None:
         from evalsite.boards import tasks  # noqa: F401  registers the worker's jobs
+        from evalsite.boards.public_log import log_contents_erase
+        from evalsite.judgments.person_erasure import erasers
+
+        erasers.append(log_contents_erase)

@@ -11,10 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from evalsite.chatbots.models import Version
 from evalsite.judgments.selectors import CountedVote
 
 if TYPE_CHECKING:  # The web process reads chart data and must not load the engine.
-    from irt_engine import Posterior
+    from irt_engine import Posterior, ResponseTable
+    from irt_engine.agreement import MergedPrompts
 
 DIGITS = 5
 # Differences of ability, in logits, at which the information of a prompt is stored.
@@ -149,11 +151,13 @@ def _counts(votes: Sequence[CountedVote], place: Mapping[int, int]) -> dict[tupl
     return {(low, high): (counts[low, high, -1], counts[low, high, 0], counts[low, high, 1]) for low, high, _ in counts}
 
 
-def fit_facts(posterior: Posterior, known: int = 0) -> dict[str, Any]:
+def fit_facts(posterior: Posterior, known: int = 0, merged: MergedPrompts | None = None) -> dict[str, Any]:
     """Return the estimates beside the abilities, for the methodology page.
 
     known: number of votes that are known ties (`known_ties`). The count of ties covers votes of people only.
+    merged: the redundant prompts that were fitted as one prompt, if they are.
     """
+    style = zip(posterior.style_names, posterior.style.tolist(), posterior.style_se.tolist(), strict=True)
     return {
         "prompts": len(posterior.prompts),
         "cells": posterior.cells,
@@ -163,6 +167,30 @@ def fit_facts(posterior: Posterior, known: int = 0) -> dict[str, Any]:
         "side_se": posterior.side_se,
         "scales": asdict(posterior.scales),
         "iterations": posterior.iterations,
+        "style": [{"name": name, "effect": effect, "se": se} for name, effect, se in style],
+        "merged": None if merged is None else {"groups": len(merged.groups), "change": merged.change},
+    }
+
+
+def sensitivity_facts(posterior: Posterior, table: ResponseTable) -> dict[str, Any]:
+    """Return how far the board moves without its most influential annotators; empty for too few annotators.
+
+    Chatbots are named by the public IDs of their versions, as in the rows of a snapshot.
+    """
+    from irt_engine.agreement import sensitivity_of
+
+    found = sensitivity_of(posterior, table)
+    if found is None:
+        return {}
+    versions = dict(Version.objects.filter(pk__in=posterior.chatbots).values_list("pk", "public_id"))
+    names = [str(versions[int(name)]) for name in posterior.chatbots]
+    return {
+        "dropped": found.dropped,
+        "annotators": found.annotators,
+        "version": names[found.chatbot],
+        "shift": round(found.shift, DIGITS),
+        "shift_se": round(found.shift_se, DIGITS),
+        "swaps": [[names[one] for one in pair] for pair in found.swaps],
     }
 
 

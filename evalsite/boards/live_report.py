@@ -9,11 +9,13 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from evalsite.boards.label_reports import label_report_of
 from evalsite.boards.live_turns import (
     LiveConversation,
     LiveTurn,
     ReplyOutcomes,
     live_conversations,
+    prompts_by_conversation,
     reply_outcomes,
     setting_name,
 )
@@ -46,6 +48,7 @@ def live_report_content(campaign: Campaign, *, baseline: float = 0.8) -> tuple[d
         warnings.simplefilter("ignore", EngineWarning)  # The report names the tests that fit small samples beside.
         content = report_content(conversations, reply_outcomes(campaign), baseline=baseline)
         content |= {"third_parties": third_party_content(campaign), "modes": modes_content(campaign, conversations)}
+        content["labels"] = label_report_of(campaign, prompts_by_conversation(campaign))
         proposals = cleaning_content(conversations)
     return content, proposals
 

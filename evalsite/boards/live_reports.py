@@ -18,7 +18,7 @@ from evalsite.campaigns.selectors import visible_to
 from evalsite.core.db import write_transaction
 from evalsite.core.jobs import job_enqueue
 from evalsite.dialogues.models import Conversation, Turn
-from evalsite.judgments.models import Exclusion, Judgment
+from evalsite.judgments.models import Batch, Exclusion, Judgment
 
 LIVE_REPORT = "live_report"
 
@@ -80,7 +80,7 @@ def report_mark(campaign: Campaign) -> str:
     talks = Conversation.objects.filter(campaign=campaign).aggregate(
         n=Count("pk"), ended=Count("ended_at"), erased=Count("erased_at"), rated=Count("rating")
     )
-    beside = (_third_parties_mark(campaign), static_mark(campaign))
+    beside = (_third_parties_mark(campaign), static_mark(campaign), _labels_mark(campaign))
     return hashlib.sha256(repr((counted, excluded, talks, *beside)).encode()).hexdigest()
 
 
@@ -89,6 +89,13 @@ def _third_parties_mark(campaign: Campaign) -> tuple[object, ...]:
     judged = Judgment.objects.filter(assignment__campaign__in=reviews).aggregate(n=Count("pk"), last=Max("pk"))
     excluded = Exclusion.objects.filter(campaign__in=reviews).aggregate(last=Max("pk"))
     return (judged, excluded)
+
+
+def _labels_mark(campaign: Campaign) -> int:
+    """Return the number of closed batches: labels and ratings count from then on. 0 without such questions."""
+    if not campaign.rubric.aspects.exclude(position=0).exists():
+        return 0
+    return Batch.objects.filter(campaign=campaign, state=Batch.State.CLOSED).count()
 
 
 def static_boards(campaign: Campaign) -> QuerySet[Board]:

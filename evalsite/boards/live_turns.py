@@ -117,6 +117,11 @@ def reply_outcomes(campaign: Campaign) -> dict[str, ReplyOutcomes]:
     return {names[pk]: ReplyOutcomes(of["came"], of["failed"]) for pk, of in sorted(counts.items())}
 
 
+def prompts_by_conversation(campaign: Campaign) -> dict[int, int]:
+    """Return the conversation (key) of each turn's prompt (key)."""
+    return dict(Turn.objects.filter(conversation__campaign=campaign).values_list("prompt", "conversation"))
+
+
 def _turns(campaign: Campaign) -> dict[int, list[LiveTurn]]:
     """Return the judged turns by conversation, in order."""
     names, chosen, written = chatbot_names(campaign), entrants_selected(campaign), _written(campaign)

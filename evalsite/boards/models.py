@@ -1,5 +1,7 @@
 """Boards, and the snapshots, decisions and refits that belong to them."""
 
+import uuid
+
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
@@ -9,6 +11,7 @@ from evalsite.accounts.models import Organisation, OwnedQuerySet
 from evalsite.campaigns.models import Aspect, Campaign
 from evalsite.core.db import PublicModel
 from evalsite.core.reasons import reason_text
+from evalsite.judgments.models import Annotator
 
 
 class Board(PublicModel):
@@ -77,12 +80,18 @@ class Slice(models.Model):
         ASPECT = "aspect"
         CATEGORY = "category"
         KIND = "kind"
+        MODE = "mode"
+        STYLE = "style"
 
+    EQUAL_STYLE = "equal"  # the value of STYLE
+    BOTH_MODES, OWN_MODE = "both", "own"  # values of MODE; the second one is the whole board
     LEAST_JUDGMENTS = 30  # Smaller samples show nothing about any chatbot.
 
     board = models.ForeignKey(Board, on_delete=models.PROTECT, related_name="slices")
     by = models.CharField(max_length=10, choices=By)
-    value = models.CharField(max_length=100, help_text="an aspect's key, a category, or a kind of chatbot")
+    value = models.CharField(
+        max_length=100, help_text="an aspect's key, a category, a kind of chatbot, both modes, or equal style"
+    )
     own = models.OneToOneField(Board, null=True, on_delete=models.PROTECT, related_name="slice_of")
     judgments = models.PositiveIntegerField(default=0)
     chatbots = models.PositiveIntegerField(default=0)
@@ -95,7 +104,9 @@ class Slice(models.Model):
         ordering = ["by", "pk"]
         constraints = [
             models.UniqueConstraint(fields=["board", "by", "value"], name="slice_once"),
-            models.CheckConstraint(condition=Q(by__in=["aspect", "category", "kind"]), name="slice_by_known"),
+            models.CheckConstraint(
+                condition=Q(by__in=["aspect", "category", "kind", "mode", "style"]), name="slice_by_known"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -246,3 +257,76 @@ class LabelReport(models.Model):
 
     def __str__(self) -> str:
         return f"label report of {self.board}"
+
+
+class PublicLogEntry(models.Model):
+    """An entry of a public board's log. Append-only: each one holds the hash of the entry before it.
+
+    The digest covers the salted content (`PublicLogContent`), which an erasure deletes. `source` names the fact that
+    the entry records, so that none is recorded twice.
+    """
+
+    class Kind(models.TextChoices):
+        VERSION = "version"
+        WITHDRAWAL = "withdrawal"
+        RETIREMENT = "retirement"
+        JUDGMENTS = "judgments"
+        BATCH = "batch"
+        EXCLUSION = "exclusion"
+        ERASURE = "erasure"
+        SNAPSHOT = "snapshot"
+
+    board = models.ForeignKey(Board, on_delete=models.PROTECT, related_name="log_entries", db_index=False)
+    number = models.PositiveIntegerField()
+    kind = models.CharField(max_length=12, choices=Kind)
+    source = models.CharField(max_length=60, null=True, help_text="the recorded fact; null: judgments, erasures")
+    at = models.DateTimeField(help_text="when the entry was added")
+    digest = models.CharField(max_length=64, help_text="of salt and content")
+    previous = models.CharField(max_length=64, help_text="hash of the entry before it")
+    sha256 = models.CharField(max_length=64, help_text="hash of this entry")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["board", "number"], name="log_entry_number_once"),
+            models.UniqueConstraint(fields=["board", "source"], name="log_entry_source_once"),
+            models.CheckConstraint(
+                condition=Q(
+                    kind__in=[
+                        *("version", "withdrawal", "retirement", "judgments"),
+                        *("batch", "exclusion", "erasure", "snapshot"),
+                    ]
+                ),
+                name="log_entry_kind_known",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.number}: {self.kind}"
+
+
+class PublicLogContent(models.Model):
+    """Salt and content of a log entry. An erasure deletes those about the person."""
+
+    entry = models.OneToOneField(PublicLogEntry, on_delete=models.PROTECT, related_name="content")
+    annotator = models.ForeignKey(
+        Annotator, null=True, on_delete=models.PROTECT, related_name="+", help_text="whom the content is about"
+    )
+    salt = models.CharField(max_length=32)
+    content = models.TextField(help_text="canonical JSON, byte by byte as the digest covers it")
+
+    def __str__(self) -> str:
+        return f"content of {self.entry}"
+
+
+class PublicLogPseudonym(models.Model):
+    """An annotator's random name in a board's log, and nowhere else. An erasure deletes it."""
+
+    board = models.ForeignKey(Board, on_delete=models.PROTECT, related_name="+")
+    annotator = models.ForeignKey(Annotator, on_delete=models.PROTECT, related_name="+", db_index=False)
+    name = models.UUIDField(default=uuid.uuid4, unique=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["annotator", "board"], name="log_pseudonym_once")]
+
+    def __str__(self) -> str:
+        return str(self.name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -38,7 +38,8 @@ def _test(board: Board, live: ModeAbilities, names: Mapping[str, str]) -> dict[s
     assert static is not None  # noqa: S101  by the filter
     snapshot = board.snapshots.latest()
     try:
-        found = mode_test(_static(static, Posterior.from_bytes(bytes(snapshot.posterior)), live.chatbots), live)
+        modes = (_static(static, Posterior.from_bytes(bytes(snapshot.posterior)), live.chatbots), live)
+        found = mode_test(*modes)
     except EngineError:
         return None
     return {
@@ -52,7 +53,18 @@ def _test(board: Board, live: ModeAbilities, names: Mapping[str, str]) -> dict[s
         "p": found.p,
         "one_board": found.one_board,
         "shifts": {names[chatbot]: shift for chatbot, shift in found.shifts.items()},
+        "largest_se": _largest_se(modes, found.chatbots),
     }
+
+
+def _largest_se(modes: Iterable[ModeAbilities], shared: Sequence[str]) -> float:
+    """Return the largest standard error of a shift, relative to the mean of the shared chatbots."""
+    centre = np.eye(len(shared)) - 1 / len(shared)
+    total = np.zeros_like(centre)
+    for mode in modes:
+        places = [mode.chatbots.index(one) for one in shared]
+        total += mode.covariance[np.ix_(places, places)]
+    return float(np.sqrt(np.diag(centre @ total @ centre).max()))
 
 
 def _static(campaign: Campaign, posterior: Posterior, wanted: Iterable[str]) -> ModeAbilities:

@@ -91,11 +91,18 @@ def estimates_of(posterior: Posterior) -> list[_Estimate]:
 
 
 def _tiers(posterior: Posterior) -> list[int | None]:
-    """Return tiers from 1 (the stronger half); None where parts of the board have scales of their own."""
+    """Return tiers from 1 (the strongest): those of the fit, or else halves of the board.
+
+    They are None where parts of the board have scales of their own.
+    """
     from scheduler.tiers import place
 
-    tiers = place(posterior) if int(posterior.group.max(initial=1)) == 1 else {}
-    return [tiers[name] + 1 if tiers else None for name in posterior.chatbots]
+    if int(posterior.group.max(initial=1)) > 1:
+        return [None] * len(posterior.chatbots)
+    if posterior.tier.size:
+        return [tier + 1 for tier in posterior.tier.tolist()]
+    tiers = place(posterior)
+    return [tiers[name] + 1 for name in posterior.chatbots]
 
 
 def _row(version: Version, estimate: _Estimate, points: Points) -> BoardRow:

@@ -10,12 +10,12 @@ from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery
 from django.utils.translation import gettext
 
 from evalsite.accounts.models import User
-from evalsite.boards.chart_data import Pair
+from evalsite.boards.chart_data import MARGIN, Pair
 from evalsite.boards.feasibility import evidence_now
 from evalsite.boards.models import Board, BoardChartData, Decision, Refit, Slice, Snapshot
 from evalsite.boards.rows import PRELIMINARY_BELOW, BoardRow
 from evalsite.campaigns.limits import limits_now
-from evalsite.campaigns.models import Aspect, Campaign, Entrant
+from evalsite.campaigns.models import Aspect, Campaign, Entrant, LiveSettings
 from evalsite.campaigns.selectors import as_uuid, chatbots_verified, versions_withdrawn, visible_by_key
 from evalsite.core.errors import InvalidInput, NotFound
 from evalsite.judgments.selectors import Tally, tally
@@ -121,7 +121,10 @@ def board_get(*, key: str, user: User | None) -> Board:
     board: Board | None = (
         (Board.objects.filter(public_id=public_id) if public_id else Board.objects.filter(slug=key))
         .filter(slice_of=None)
-        .select_related("organisation", "default_of__stopping", "default_of__submission_settings", "aspect")
+        .select_related(
+            "organisation", "default_of__stopping", "default_of__plan", "default_of__submission_settings", "aspect"
+        )
+        .annotate(is_linked=Exists(LiveSettings.objects.filter(static_campaign=OuterRef("default_of"))))
         .prefetch_related("campaigns")
         .first()
     )
@@ -171,10 +174,14 @@ def slice_get(board: Board, wanted: Filter | None) -> Slice | None:
 
     Raises NotFound.
     """
-    if wanted is None or (wanted.by == Slice.By.ASPECT and wanted.value == board.aspect.key):
+    if wanted is None or (wanted.by, wanted.value) in {
+        (Slice.By.ASPECT, board.aspect.key),
+        (Slice.By.MODE, Slice.OWN_MODE),
+    }:
         return None
     found: Slice | None = (  # PostgreSQL rejects NUL characters even in a lookup.
-        board.slices.filter(by=wanted.by, value=wanted.value[:LONGEST_VALUE].replace("\x00", ""))
+        slices_of(board)
+        .filter(by=wanted.by, value=wanted.value[:LONGEST_VALUE].replace("\x00", ""))
         .select_related("own__aspect")
         .first()
     )
@@ -187,9 +194,62 @@ def slice_get(board: Board, wanted: Filter | None) -> Slice | None:
     return found
 
 
-def slices_of(board: Board) -> list[Slice]:
+def usual_filter(board: Board) -> Filter | None:
+    """Return what pages show without a filter: for a live campaign, the board of both modes, where there is one."""
+    if board.default_of is None or not board.default_of.is_live:
+        return None
+    both = board.slices.filter(by=Slice.By.MODE, judgments__gte=Slice.LEAST_JUDGMENTS, own__isnull=False)
+    return Filter(Slice.By.MODE.value, Slice.BOTH_MODES) if both.exists() else None
+
+
+def controls_style(campaign: Campaign | None) -> bool:
+    """Return whether a campaign has a second board at equal style. Texts of live turns are not stored as replies."""
+    if campaign is None or campaign.is_live or campaign.is_single:
+        return False
+    return campaign.plan.style_control
+
+
+def slices_of(board: Board) -> QuerySet[Slice]:
     """Return every filter that readers can choose."""
-    return list(board.slices.all())
+    pieces: QuerySet[Slice] = board.slices.all()
+    return pieces if controls_style(board.default_of) else pieces.exclude(by=Slice.By.STYLE)
+
+
+@dataclass(frozen=True, slots=True)
+class StyleEffect:
+    """What a typical difference of one covariate of style is worth, in logits; the interval covers 95 %."""
+
+    name: str
+    effect: float
+    se: float
+
+    @property
+    def lower(self) -> float:
+        return self.effect - MARGIN * self.se
+
+    @property
+    def upper(self) -> float:
+        return self.effect + MARGIN * self.se
+
+
+@dataclass(frozen=True, slots=True)
+class StyleResult:
+    """The effects of style on a board at equal style, and each version's rank (public ID) on the board as judged."""
+
+    effects: tuple[StyleEffect, ...]
+    ranks_as_judged: Mapping[str, int]
+
+
+def style_result(board_state: BoardState) -> StyleResult | None:
+    """Return the result for a board at equal style; None for another board, or before its first fit."""
+    piece, snapshot = board_state.slice, board_state.snapshot
+    if piece is None or piece.by != Slice.By.STYLE or snapshot is None:
+        return None
+    whole = snapshot_current(board_state.board)
+    fit = chart_data_fit(snapshot) or {}
+    effects = tuple(StyleEffect(one["name"], one["effect"], one["se"]) for one in fit.get("style", []))
+    rows = whole.rows if whole else []
+    return StyleResult(effects, {row["version"]: row["rank"] for row in rows if "version" in row})
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,7 +411,7 @@ def boards_public() -> QuerySet[Board]:
         Board.objects.filter(default_of__visibility=Campaign.Visibility.PUBLIC)
         .exclude(default_of__state=Campaign.State.DRAFT)
         .exclude(campaigns__in=Campaign.objects.filter(hidden))
-        .select_related("default_of__stopping", "default_of__submission_settings", "aspect")
+        .select_related("default_of__stopping", "default_of__plan", "default_of__submission_settings", "aspect")
         .order_by("-pk")
     )
 

@@ -1,6 +1,11 @@
-"""Create boards."""
+"""Create boards, and tell webhooks of new results."""
+
+from datetime import datetime
+
+from django.conf import settings
 
 from evalsite.boards.models import Board
+from evalsite.campaigns.events import CampaignEvent, campaign_tell
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.selectors import aspect_primary
 from evalsite.core.db import write_transaction
@@ -21,3 +26,25 @@ def board_default(*, campaign: Campaign) -> Board:
         if created:
             board.campaigns.add(campaign)
     return board
+
+
+def board_tell(board: Board, *, judgments: int, at: datetime, snapshot: int | None = None) -> None:
+    """Tell the webhooks of the board's campaign that it has new results. Other boards belong to no single campaign.
+
+    snapshot: its number; None where nothing is fitted.
+    """
+    campaign = board.default_of
+    if campaign is None:
+        return
+    campaign_tell(
+        campaign=campaign,
+        event=CampaignEvent.BOARD,
+        about=board.public_id,
+        at=at,
+        data=lambda: {
+            "board": board.slug,
+            "snapshot": snapshot,
+            "judgments": judgments,
+            "url": f"{settings.SITE_URL}/boards/{board.slug}/",
+        },
+    )

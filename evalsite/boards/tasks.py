@@ -1,10 +1,13 @@
-"""The worker's jobs of boards: live reports, and sizes of studies."""
+"""The worker's jobs of boards: live reports, public logs, and sizes of studies."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from evalsite.boards.analysis_plans import plan_of
 from evalsite.boards.live_reports import LIVE_REPORT, live_report_store, outdated_reports_request, report_mark
+from evalsite.boards.models import Board
+from evalsite.boards.public_log import PUBLIC_LOG, log_append_now, logs_begin, public_log_request
+from evalsite.boards.public_log_entries import MissingEntries
 from evalsite.boards.study_sizes import STUDY_SIZES
 from evalsite.campaigns.models import Campaign
 from evalsite.core import inquiries, jobs
@@ -12,6 +15,7 @@ from evalsite.core.db import write_transaction
 from evalsite.core.errors import InvalidInput
 
 jobs.sweeps(outdated_reports_request, every_s=5.0)
+jobs.sweeps(logs_begin, every_s=60.0)
 
 
 @jobs.handles(LIVE_REPORT)
@@ -26,6 +30,22 @@ def live_report(lease: jobs.Lease) -> None:
     with write_transaction():
         lease.confirm()
         live_report_store(campaign=campaign, mark=mark, content=content, cleaning=cleaning)
+
+
+@jobs.handles(PUBLIC_LOG)
+def public_log(lease: jobs.Lease) -> None:
+    """Add what the log of a board lacks, in one transaction that is fenced by the lease."""
+    board = Board.objects.select_related("default_of").get(pk=lease.args["board"])
+    if board.default_of is None:
+        return
+    missing = MissingEntries(board, board.default_of)
+    entries = missing.entries()
+    if not entries:
+        return
+    with write_transaction():
+        lease.confirm()
+        if not log_append_now(board, entries, tuple(missing.used)):
+            public_log_request(board)
 
 
 @inquiries.answers(STUDY_SIZES)

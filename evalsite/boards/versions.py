@@ -1,4 +1,4 @@
-"""One query that tells whether the public pages of a board are still current."""
+"""Queries that tell whether a public page is still current: one for the pages of a board, and one for the home page."""
 
 import uuid
 from dataclasses import dataclass
@@ -8,13 +8,25 @@ from typing import Any
 from django.db import connection, models
 from django.db.models import Exists, F, Func, IntegerField, OuterRef, QuerySet, Subquery
 
-from evalsite.boards.models import Board, Decision, Refit, Slice
+from evalsite.boards.models import Board, Decision, PublicLogEntry, Refit, Slice
 from evalsite.campaigns.models import Campaign, Entrant
 from evalsite.campaigns.selectors import as_uuid, open_to_anybody
+from evalsite.core.db import rows
 from evalsite.core.models import AuditEntry
 from evalsite.judgments.models import Batch, Judgment
 
 ANY_SLUG, ANY_ID = "any-slug", uuid.UUID(int=0)  # Placeholders for the key in a statement that is compiled once.
+
+# What lists of boards and campaigns show, of all campaigns together. Changes by owners have an audit entry.
+_HOME = """
+SELECT (SELECT MAX(id) FROM adaptive_refit), (SELECT MAX(id) FROM adaptive_decision),
+  (SELECT MAX(id) FROM judgments_batch), (SELECT MAX(id) FROM campaigns_entrant), (SELECT MAX(id) FROM core_auditentry),
+  (SELECT SUM(id) FROM adaptive_board_campaigns),
+  (SELECT SUM(id) FROM campaigns_campaign WHERE visibility = 'public' AND state <> 'draft'),
+  (SELECT SUM(id) FROM campaigns_campaign WHERE visibility = 'public' AND state IN ('pilot', 'running')),
+  (SELECT SUM(size) FROM judgments_batch WHERE state = 'open'),
+  EXISTS (SELECT 1 FROM accounts_user WHERE is_staff OR is_superuser)
+"""
 
 SETTINGS_COLUMNS = (
     "public_id",
@@ -43,12 +55,14 @@ class BoardVersion:
     While the version is equal, every page without a filter is equal.
 
     settings: what its owners publish about the board.
-    content: ranking, judgments, filters, entrants, verified organisations and the last audit entry. The audit entry is
-        needed because the withdrawn entrants or a reason can change while the number stays the same.
+    content: ranking, judgments, filters, entrants, verified organisations, public log and the last audit entry. The
+        audit entry is needed because the withdrawn entrants or a reason can change while the number stays the same.
+    judgments_open: judgments of open batches. They change the numbers of a page, and no result.
     """
 
     settings: tuple[object, ...]
     content: tuple[object, ...]
+    judgments_open: int = 0
 
 
 def board_version_get(key: str) -> BoardVersion | None:
@@ -56,10 +70,17 @@ def board_version_get(key: str) -> BoardVersion | None:
     public_id = as_uuid(key)
     of_any, own = (ANY_SLUG, key) if public_id is None else (_as_value(ANY_ID), _as_value(public_id))
     statement, values = _statement(public_id is not None)
-    with connection.cursor() as cursor:
-        cursor.execute(statement, [own if value == of_any else value for value in values])
-        row = cursor.fetchone()
-    return BoardVersion(row[: len(SETTINGS_COLUMNS)], row[len(SETTINGS_COLUMNS) :]) if row else None
+    found = rows(statement, [own if value == of_any else value for value in values])
+    if not found:
+        return None
+    *before, judgments_open = found[0]
+    return BoardVersion(tuple(before[: len(SETTINGS_COLUMNS)]), tuple(before[len(SETTINGS_COLUMNS) :]), judgments_open)
+
+
+def home_version_get() -> BoardVersion:
+    """Return the version of the home page for anonymous readers. Its one setting: whether there is an administrator."""
+    *content, judgments_open, administered = rows(_HOME)[0]
+    return BoardVersion((bool(administered),), tuple(content), judgments_open or 0)
 
 
 def _as_value(public_id: uuid.UUID) -> Any:
@@ -98,16 +119,17 @@ def _content_columns() -> dict[str, Subquery]:
         "refit": Subquery(refits.order_by("-pk").values("pk")[:1]),
         "decision": _summed(Decision.objects.filter(snapshot__board=OuterRef("pk")), "MAX"),
         "batch": _summed(Batch.objects.filter(**of_campaigns), "MAX"),
-        "judgments_open": _summed(open_now, "COUNT"),
         "entrants": _summed(entrants, "COUNT"),
         "withdrawn": _summed(withdrawn, "COUNT"),
         "withdrawn_which": _summed(withdrawn, "SUM"),
         "verified": _summed(entrants.filter(version__chatbot__organisation__verified_at__isnull=False), "SUM"),
         "act": Subquery(acts.order_by("-pk").values("pk")[:1]),
+        "log": _summed(PublicLogEntry.objects.filter(**of_board), "MAX", of="number"),
         "slices_there": _summed(slices, "COUNT"),
         "slices_ranked": _summed(slices, "COUNT", of="own"),
         "slices_judgments": _summed(slices, "SUM", of="judgments"),
         "slices_chatbots": _summed(slices, "SUM", of="chatbots"),
+        "judgments_open": _summed(open_now, "COUNT"),
     }
 
 

@@ -8,6 +8,7 @@ from itertools import pairwise
 from statistics import median
 from typing import Any
 
+import numpy as np
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -21,17 +22,17 @@ from evalsite.core.errors import Conflict
 from evalsite.core.jobs import Lease
 from evalsite.core.reasons import as_stored
 from evalsite.judgments.models import Annotator
-from evalsite.judgments.selectors import CountedVote, LeftOut, votes_counted
+from evalsite.judgments.selectors import CountedVote, LeftOut, judgments_counted, votes_counted
+from evalsite.refits.answer_agreement import LEAST_CELLS, answer_verdicts
 from evalsite.refits.gold_findings import gold_findings
 from evalsite.refits.mapping import ENGINE, FitInput, fit_input, input_named, versions_of
 from evalsite.refits.models import Findings
-from evalsite.refits.screening import LEAST_CELLS, reason_of
+from evalsite.refits.screening import reason_of
 from evalsite.refits.vote_cache import VOTE_CACHE
 from irt_engine import EngineError, Posterior
 from irt_engine.agreement import Verdict, screen
 from irt_engine.agreement.prompt_redundancy import redundant_prompts
 from irt_engine.information import InformationTable
-from scheduler.estimator import estimate
 from scheduler.reasons import Reason
 
 PACES, PACE_LEAST = 12, 3
@@ -68,6 +69,7 @@ class PromptFinding:
 
     information: expected information of one more judgment at each ability difference of `DIFFERENCES`, in 1 / logit^2.
     half_at: the ability difference at which the stronger chatbot wins every second vote.
+    by_tier: discriminations among the chatbots of each tier, the strongest first; empty without tiers.
     like: keys of redundant prompts (irt_engine.agreement.prompt_redundancy).
     """
 
@@ -78,6 +80,7 @@ class PromptFinding:
     information: Sequence[float] = ()
     half_at: float | None = None
     like: Sequence[int] = ()
+    by_tier: Sequence[float] = ()
 
 
 def findings_make(campaign: Campaign, lease: Lease) -> None:
@@ -87,7 +90,8 @@ def findings_make(campaign: Campaign, lease: Lease) -> None:
     """
     board = board_default(campaign=campaign)
     votes = votes_counted([campaign], board.aspect, without=LeftOut.NOBODY)
-    annotators = [asdict(one) for one in annotator_findings(votes)]
+    judges = answer_findings(campaign) if campaign.is_single else annotator_findings(votes)
+    annotators = [asdict(one) for one in judges]
     newest = board.snapshots.filter(engine=ENGINE).order_by("-number").first()
     counted = VOTE_CACHE.read(board, [campaign])
     prompts = [asdict(one) for one in prompt_findings(votes, newest, redundant_groups(counted))]
@@ -115,6 +119,20 @@ def annotator_findings(votes: Sequence[CountedVote]) -> list[AnnotatorFinding]:
     return [replace(_finding(key, one), pace=pace(times.get(key, []))) for key, one in known if key is not None]
 
 
+def answer_findings(campaign: Campaign) -> list[AnnotatorFinding]:
+    """Return the findings of annotators who label or rate single replies; agreement is kappa, without an interval."""
+    verdicts = answer_verdicts(campaign, without=LeftOut.NOBODY)
+    judgments = judgments_counted([campaign], without=LeftOut.NOBODY).filter(annotator__isnull=False).order_by("pk")
+    times: dict[int, list[float]] = {}
+    for annotator, milliseconds in judgments.values_list("annotator", "client_ms"):
+        if milliseconds is not None:
+            times.setdefault(annotator, []).append(milliseconds / 1000)
+    return [
+        replace(_finding(annotator, one, answers=True), lower=None, upper=None, pace=pace(times.get(annotator, [])))
+        for annotator, one in verdicts.items()
+    ]
+
+
 def _times(votes: Sequence[CountedVote]) -> Mapping[int, list[float]]:
     """Map annotators to the seconds of their judgments in order, as far as the client reported them."""
     found: dict[int, list[float]] = {}
@@ -134,7 +152,7 @@ def pace(seconds: Sequence[float]) -> tuple[float, ...]:
     return tuple(round(median(seconds[start:end]), 2) for start, end in pairwise(ends))
 
 
-def _finding(annotator: int, verdict: Verdict) -> AnnotatorFinding:
+def _finding(annotator: int, verdict: Verdict, *, answers: bool = False) -> AnnotatorFinding:
     seen = verdict.statistics
     lower, upper = _interval(seen.correlation, seen.cells)
     return AnnotatorFinding(
@@ -148,7 +166,7 @@ def _finding(annotator: int, verdict: Verdict) -> AnnotatorFinding:
         seen.first_share,
         seen.tie_share,
         verdict.decision,
-        *as_stored(reason_of(verdict)),
+        *as_stored(reason_of(verdict, answers=answers)),
     )
 
 
@@ -195,9 +213,13 @@ def _fitted_prompts(snapshot: Snapshot) -> dict[int, PromptFinding]:
     ties = edges[:, -1].tolist()
     unit = posterior.scales.unit  # A typical prompt is displayed with a discrimination of 1.
     shown, shown_se = (slope / unit).tolist(), (slope_se / unit).tolist()
-    columns = zip(map(int, posterior.prompts), shown, shown_se, upper, ties, strict=True)
+    among = np.diagonal(posterior.tier_discrimination, axis1=1, axis2=2) / unit
+    by_tier = among.tolist() if posterior.tier.size else [[]] * len(shown)
+    columns = zip(posterior.prompts, shown, shown_se, upper, ties, by_tier, strict=True)
     return {
-        prompt: PromptFinding(prompt, 0, value, se, told, max(0.0, tie)) for prompt, value, se, told, tie in columns
+        int(name): PromptFinding(int(name), 0, value, se, told, max(0.0, tie), by_tier=tiers)
+        for name, value, se, told, tie, tiers in columns
+        if name.isdecimal()  # not a conversation
     }
 
 
@@ -229,7 +251,7 @@ def board_without(campaign: Campaign, annotator_id: str) -> Mapping[str, Any]:
         )
     now, then = _rows(given), _rows(left)
     return {
-        "judgments": [len(given.votes), len(left.votes)],
+        "judgments": [given.judgments, left.judgments],
         "rows": [_changed(row, then.get(version)) for version, row in now.items()],
     }
 
@@ -242,12 +264,13 @@ def input_without(given: FitInput, annotator: int) -> FitInput:
     votes = [vote for vote in given.votes if vote.annotator != annotator]
     left = versions_of(votes)
     ties = [tie for tie in given.ties if {tie.first_version, tie.second_version} <= left]
-    return input_named(votes, ties, given.seed)
+    without = input_named(votes, ties, given.seed)
+    return replace(without, conversations=given.conversations, tiers=given.tiers, merge_redundant=given.merge_redundant)
 
 
 def _rows(given: FitInput) -> dict[int, BoardRow]:
     try:
-        return board_rows(estimate(given.table(), None, given.seed), points(given.votes))
+        return board_rows(given.fit()[0].posterior, points(given.votes))
     except EngineError as error:
         message = _("The fit failed: %(error)s.") % {"error": error}
         raise Conflict(message, reason=Reason("fit_failed", {"rest": str(error)})) from error

@@ -17,7 +17,7 @@ from evalsite.refits.mapping import ENGINE, FitInput, fit_input
 from evalsite.refits.models import FullCheck
 from irt_engine import EngineError, EngineWarning, Posterior
 from irt_engine.full.sampling import FullPosterior, agreement, fit_full
-from scheduler.estimator import CAMPAIGN_PRIORS, estimate
+from scheduler.estimator import campaign_priors
 from scheduler.reasons import Reason
 
 DRAWS, TUNE, CHAINS = 1500, 1000, 4
@@ -55,16 +55,16 @@ def _result(check: FullCheck, given: FitInput, lease: Lease) -> tuple[dict[str, 
                 given.table(),
                 "board",
                 form="vote",
-                priors=CAMPAIGN_PRIORS,
+                priors=campaign_priors(given.table()),
                 draws=DRAWS,
                 tune=TUNE,
                 chains=CHAINS,
                 seed=given.seed,
                 progress=told,
             )
-        full = replace(full, posterior=full.posterior.marginal())  # The same priors as for the boards of campaigns.
+        full = replace(full, posterior=full.posterior.marginal())  # As on the boards of campaigns.
         seconds = time.perf_counter() - clock
-        judgments = len(given.votes)  # The full fit has no known ties, although the campaign may have fitted them.
+        judgments = given.judgments  # The full fit has no known ties, although the campaign may have fitted them.
         result = result_of(everyday, full, names_of(check.snapshot), judgments=judgments, seconds=seconds)
         return result, StoredReason("")
     except EngineError as error:
@@ -74,7 +74,7 @@ def _result(check: FullCheck, given: FitInput, lease: Lease) -> tuple[dict[str, 
 def _everyday(check: FullCheck, given: FitInput) -> Posterior:
     """Return the snapshot's own posterior, or fit again if judgments have come in since."""
     same = check.snapshot.input_sha256 == given.sha256 and check.snapshot.engine == ENGINE
-    return Posterior.from_bytes(bytes(check.snapshot.posterior)) if same else estimate(given.table(), None, given.seed)
+    return Posterior.from_bytes(bytes(check.snapshot.posterior)) if same else given.fit()[0].posterior
 
 
 def names_of(snapshot: Snapshot) -> dict[str, str]:

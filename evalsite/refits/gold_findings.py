@@ -7,6 +7,7 @@ from typing import Any
 
 from evalsite.campaigns.models import Campaign
 from evalsite.judgments.gold_answers import GoldAnswer, gold_answers
+from irt_engine.agreement import NO_GOLD, GoldCounts
 from irt_engine.significance.proportions import Share, chance_below, share
 from scheduler.reasons import Reason
 
@@ -36,10 +37,16 @@ class GoldVerdict:
 
 def gold_verdicts(campaign: Campaign) -> dict[int, GoldVerdict]:
     """Map annotator IDs to verdicts, for all who answered gold; empty if gold does not screen."""
+    gold = gold_counts(campaign)
+    return {number: gold_verdict(*passed, mark=gold.mark) for number, passed in gold.counts.items()}
+
+
+def gold_counts(campaign: Campaign) -> GoldCounts:
+    """Return the results of gold by annotator ID; none if gold does not screen."""
     if campaign.gold_mark is None:
-        return {}
+        return NO_GOLD
     counts = _counts((one.annotator, one.passed) for one in gold_answers(campaign))
-    return {number: gold_verdict(*passed, mark=campaign.gold_mark) for number, passed in counts.items()}
+    return GoldCounts(campaign.gold_mark, counts)
 
 
 def gold_verdict(passed: int, given: int, *, mark: float) -> GoldVerdict:

@@ -6,9 +6,10 @@ change.
 
 import hashlib
 import itertools
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from uuid import UUID
 
 import numpy as np
@@ -20,7 +21,7 @@ from evalsite.campaigns.models import Campaign, Entrant, GoldWithdrawal
 from evalsite.campaigns.services import design_hash, plan_options
 from evalsite.chatbots.models import Reply
 from evalsite.dialogues.chatbot_sets import set_key, turns_ahead
-from evalsite.dialogues.models import PlannedSet
+from evalsite.dialogues.models import PlannedSet, Turn
 from evalsite.judgments.item_keys import item_parts
 from evalsite.judgments.models import Assignment
 from evalsite.judgments.planned_items import PlannedItem
@@ -39,15 +40,24 @@ from evalsite.refits.designs import design_of, overlap_of
 from evalsite.refits.known_ties import fitted_mark, ties_fitted
 from evalsite.refits.models import Findings
 from evalsite.refits.vote_cache import VOTE_CACHE
-from irt_engine import Posterior, ResponseTable
+from evalsite.scorecards.annotated_replies import replies_annotated
+from irt_engine import FitResult, Posterior, ResponseTable, WarmStart
+from irt_engine.agreement import MergedPrompts, merged_fit
+from irt_engine.responses.style import STYLE_COUNTS, StyleDifferences, style_counts, style_differences
 from scheduler import Ask, CampaignState, Plan
+from scheduler.estimator import estimate_with_warm_start
 from scheduler.overlap import OverlapSample
 from scheduler.pool import Pool
+from scheduler.tiers import TIERS
 
-ENGINE = "0.10"
-POOLED_PROMPT = "0"  # All live turns together: each is seen once, and its own parameters could not be estimated.
-LIVE_VOTES_PER_ITEM = 10**9  # A pair may meet in any number of live turns.
+ENGINE = "0.12"
+PAST = "past"  # Stands in the plans of live campaigns for the conversations that have ended.
+NEXT_CONVERSATIONS = 100  # Conversations that begin before the next plan, at most. Each is an item of the plan.
+LIVE_VOTES_PER_ITEM = 10**9  # A conversation may have any number of turns.
 MODEL = "board, vote"  # The model that `scheduler.estimator` fits.
+
+
+StyleCounts = Mapping[tuple[int, int], tuple[float, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +65,27 @@ class FitInput:
     """The input of a fit, and the hash that identifies it.
 
     ties: known ties that belong in the fit (`known_ties`); nobody judged them.
+    conversations: conversation of each live turn, by its prompt. The turns of a conversation are one item of the fit.
+    Each is seen once, so its own parameters could not be estimated; and they share an annotator, whose preferences
+    become the effects of this item's replies.
+    tiers: tiers of ability in which a prompt may discriminate differently, as `scheduler.estimator` takes them.
+    style: style counts of replies by (version, prompt), to hold the style equal; None does not.
+    merge_redundant: whether each group of redundant prompts is fitted as one prompt.
     """
 
     votes: Sequence[CountedVote]
     sha256: str
     seed: int
     ties: Sequence[CountedVote] = ()
+    conversations: Mapping[int, int] = field(default_factory=dict)
+    tiers: int = TIERS
+    style: StyleCounts | None = None
+    merge_redundant: bool = False
+
+    @property
+    def judgments(self) -> int:
+        """Return the number of judgments. A turn with more than two chatbots may have several votes."""
+        return sum(not vote.live for vote in self.votes) + len({vote.prompt for vote in self.votes if vote.live})
 
     @property
     def annotators(self) -> int:
@@ -75,11 +100,34 @@ class FitInput:
         return ResponseTable.from_votes(
             [str(vote.first_version) for vote in seen],
             [str(vote.second_version) for vote in seen],
-            [POOLED_PROMPT if vote.live else str(vote.prompt) for vote in seen],
+            [self._item(vote) for vote in seen],
             [vote.outcome for vote in seen],
             annotator_id=[None if vote.annotator is None else str(vote.annotator) for vote in seen],
             a_first=[1 if vote.order_known else None for vote in seen],
         )
+
+    def fit(self, start: WarmStart | None = None) -> tuple[FitResult, MergedPrompts | None]:
+        """Fit the votes as a board, and return the merged prompts if they are asked for. Raises EngineError."""
+        style = None if self.style is None else self._differences(self.style)
+
+        def estimated(table: ResponseTable, start: WarmStart | None) -> FitResult:
+            return estimate_with_warm_start(table, start, self.seed, tiers=self.tiers, style=style)
+
+        if self.merge_redundant:
+            return merged_fit(self.table(), estimated, start)
+        return estimated(self.table(), start), None
+
+    def _differences(self, counts: StyleCounts) -> StyleDifferences:
+        seen = [*self.votes, *self.ties]
+        unknown = (math.nan,) * len(STYLE_COUNTS)
+        a = [counts.get((vote.first_version, vote.prompt), unknown) for vote in seen]
+        b = [counts.get((vote.second_version, vote.prompt), unknown) for vote in seen]
+        columns = zip(STYLE_COUNTS, zip(*a, strict=True), zip(*b, strict=True), strict=True)
+        return style_differences({name: (of_a, of_b) for name, of_a, of_b in columns})
+
+    def _item(self, vote: CountedVote) -> str:
+        conversation = self.conversations.get(vote.prompt)
+        return str(vote.prompt) if conversation is None else f"conversation {conversation}"
 
 
 def votes_to_screen(board: Board, given: FitInput) -> Sequence[CountedVote]:
@@ -94,7 +142,7 @@ def input_mark(board: Board) -> str:
     """Return a hash of everything that the fit and the screening of a board depend on, without reading votes."""
     campaigns = list(board.campaigns.order_by("pk"))
     own = board.default_of
-    words = (ENGINE, MODEL, campaigns[0].seed if campaigns else 0, board.aspect_id, board.category)
+    words = (ENGINE, _model(campaigns), campaigns[0].seed if campaigns else 0, board.aspect_id, board.category)
     screening = own.screening if own else ""
     if own and own.gold_mark is not None:
         withdrawn = GoldWithdrawal.objects.filter(item__campaign=own).count()
@@ -115,12 +163,51 @@ def fit_input(board: Board) -> FitInput:
 def input_of(votes: Sequence[CountedVote], campaigns: Sequence[Campaign], category: str = "") -> FitInput:
     """Return these votes of the campaigns with their known ties, in one category or in all."""
     seed = campaigns[0].seed if campaigns else 0
-    return input_named(votes, ties_fitted(campaigns, versions_of(votes), category), seed)
+    ties = ties_fitted(campaigns, versions_of(votes), category)
+    found = replace(
+        input_named(votes, ties, seed, model=_model(campaigns)),
+        tiers=tiers_of(campaigns),
+        merge_redundant=merges_redundant(campaigns),
+    )
+    live = [campaign for campaign in campaigns if campaign.is_live]
+    turns = Turn.objects.filter(conversation__campaign__in=live) if live else Turn.objects.none()
+    return replace(found, conversations=dict(turns.values_list("prompt_id", "conversation_id")))
 
 
-def input_named(votes: Sequence[CountedVote], ties: Sequence[CountedVote], seed: int) -> FitInput:
+def conversation_items(campaigns: Sequence[Campaign]) -> dict[str, str]:
+    """Map the keys of live turns' prompts to their items of the fit."""
+    turns = Turn.objects.filter(conversation__campaign__in=[one for one in campaigns if one.is_live])
+    return {key: f"conversation {number}" for key, number in turns.values_list("prompt__key", "conversation_id")}
+
+
+def tiers_of(campaigns: Sequence[Campaign]) -> int:
+    """Return the tiers of a board's fit: those of its first campaign."""
+    return campaigns[0].plan.tiers if campaigns else TIERS
+
+
+def merges_redundant(campaigns: Sequence[Campaign]) -> bool:
+    """Return whether a board's fit merges redundant prompts: the choice of its first campaign."""
+    return bool(campaigns) and campaigns[0].plan.merge_redundant
+
+
+def at_equal_style(given: FitInput) -> FitInput:
+    """Return the same votes with the style of their replies, as annotators see them."""
+    versions, prompts = versions_of(given.votes), {vote.prompt for vote in given.votes}
+    rows = Reply.objects.shown().filter(version__in=versions)
+    texts = rows.values_list("version", "prompt", "text").iterator(chunk_size=1000)
+    counts = {(version, prompt): style_counts(text) for version, prompt, text in texts if prompt in prompts and text}
+    digest = hashlib.sha256(f"{given.sha256};style {sorted(counts.items())}".encode()).hexdigest()
+    return replace(given, style=counts, sha256=digest)
+
+
+def _model(campaigns: Sequence[Campaign]) -> str:
+    tiers = f", {tiers_of(campaigns)} tiers" + (", merged" if merges_redundant(campaigns) else "")
+    return MODEL + (", conversations" if any(campaign.is_live for campaign in campaigns) else "") + tiers
+
+
+def input_named(votes: Sequence[CountedVote], ties: Sequence[CountedVote], seed: int, *, model: str = "") -> FitInput:
     """Return the votes and ties with their hash."""
-    digest = hashlib.sha256(f"{ENGINE};{MODEL};{seed}\n".encode())
+    digest = hashlib.sha256(f"{ENGINE};{model or MODEL};{seed}\n".encode())
     digest.update("\n".join(_lines(votes)).encode())
     if ties:
         digest.update(b"\nknown\n" + "\n".join(_lines(ties)).encode())
@@ -148,11 +235,14 @@ class Planner:
         self.entrants = list(
             campaign.entrants.filter(state=Entrant.State.ACTIVE).select_related("version__chatbot").order_by("pk")
         )
-        # A live turn is never asked again. Live campaigns plan pairs on the pooled prompt instead.
-        in_use = campaign.prompt_set.prompts.filter(corrected_by__isnull=True).exclude(origin=Prompt.Origin.LIVE)
+        # A live turn is never asked again. Live campaigns plan pairs for the next conversations instead.
+        annotated = replies_annotated(campaign)
+        in_use = campaign.prompt_set.prompts.filter(corrected_by__isnull=True)
+        if not annotated:
+            in_use = in_use.exclude(origin=Prompt.Origin.LIVE)
         in_use = in_use.exclude(pk__in=campaign.retirements.values("prompt"))
         self.prompts = list(in_use.order_by("pk"))
-        self.hashes = self._hashes()
+        self.hashes = self._hashes() | annotated
         self.options = plan_options(campaign)
         self.limits = limits_of(campaign.stopping)
         self.design = design_of(self.options, self.limits, [entrant.pk for entrant in self.entrants])
@@ -195,33 +285,44 @@ class Planner:
         )
 
     def _live_state(self, posterior: Posterior | None, judgments: int, counts: ItemCounts) -> CampaignState:
-        """Return the state of a live campaign: its pairs meet on one pooled prompt, as often as is wanted.
+        """Return the state of a live campaign: its pairs meet in the next conversations.
 
-        Pending are issued turns, and the turns that conversations in progress still have before them.
+        Pending are issued turns, and the turns that conversations in progress still have before them. They are spread
+        over items as over conversations of the least length, because turns of one conversation repeat each other.
         """
+        judged = self._live_items(counts.judged)
         pending = Counter(counts.pending)
         for chatbot_set, turns in turns_ahead(self.campaign).items():
-            pending[f"{POOLED_PROMPT}:{chatbot_set}"] += turns
+            pending[f"0:{chatbot_set}"] += turns
         return CampaignState(
             chatbots=self._chatbot_names,
-            prompts=(POOLED_PROMPT,),
+            prompts=(PAST, *(f"next {number}" for number in range(1, NEXT_CONVERSATIONS + 1))),
             posterior=posterior,
-            judged=self._live_items(counts.judged),
-            pending=self._live_items(pending),
+            judged=_triples([(*pair, 0) for pair in judged]),
+            pending=_triples(
+                [(*pair, 1 + place % NEXT_CONVERSATIONS) for pair, place in self._by_conversation(pending)]
+            ),
+            retired=np.array([0]),
             votes_per_item=LIVE_VOTES_PER_ITEM,
             judgments=judgments,
             votes_per_pair=self.options.votes_per_pair,
             now=timezone.now(),
         )
 
-    def _live_items(self, counts: Mapping[str, int]) -> np.ndarray:
-        """Return one row of each vote on a pair of active chatbots, on the pooled prompt."""
+    def _by_conversation(self, counts: Mapping[str, int]) -> Iterator[tuple[tuple[int, int], int]]:
+        """Yield the pair of each vote with the number of its conversation, if each has the least number of turns."""
+        for pair, votes in Counter(self._live_items(counts)).items():
+            for number in range(votes):
+                yield pair, number // self.campaign.live.minimum_turns
+
+    def _live_items(self, counts: Mapping[str, int]) -> list[tuple[int, int]]:
+        """Return one pair of active chatbots for each vote."""
         numbers = [entrant.pk for entrant in self.entrants]
         places: dict[tuple[int, ...], tuple[int, int]] = dict(
             zip(_pairs(numbers), _pairs(range(len(numbers))), strict=True)
         )
         found = [(places.get(item_parts(item)[1]), count) for item, count in counts.items()]
-        return _triples([(*place, 0) for place, count in found if place is not None for _ in range(count)])
+        return [place for place, count in found if place is not None for _ in range(count)]
 
     def live_sets(self, made: Plan, snapshot: UUID | None) -> list[PlannedSet]:
         """Convert a live campaign's plan to sets of chatbots, the next one first."""

@@ -16,13 +16,12 @@ from evalsite.core.jobs import Lease
 from evalsite.dialogues.chatbot_sets import planned_sets_replace
 from evalsite.judgments.planned_items import Origin, PlannedItem, QueuePlan
 from evalsite.judgments.queue import QueueLength, QueueState, RemainingPlan, queue_continue, queue_replace
-from evalsite.refits.mapping import Planner
+from evalsite.refits.mapping import NEXT_CONVERSATIONS, Planner
 from scheduler import ALL_POLICIES, CampaignState, Plan, plan
 
 log = logging.getLogger(__name__)
 # Pause between two parts of a queue: after a while, a writer that waits for SQLite retries every 25 ms.
 LET_OTHERS_WRITE_S = 0.03
-PLANNED_SETS = 100  # conversations of a live campaign that begin before the next plan, at most
 STALE = 0.5  # Share of the board's judgments. Items stay queued if they were planned from at least as many.
 
 
@@ -85,7 +84,7 @@ def _plan_sets(planner: Planner, state: CampaignState) -> Plan | None:
     """Plan the pairs of the next conversations; None where one conversation has another number of chatbots."""
     if planner.campaign.live.chatbots_per_conversation != 2:
         return None
-    return _plan(planner, state, PLANNED_SETS)
+    return _plan(planner, state, NEXT_CONVERSATIONS)
 
 
 def _seed(campaign: Campaign, state: CampaignState) -> int:

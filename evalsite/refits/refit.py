@@ -9,18 +9,20 @@ published snapshot is not fitted again.
 """
 
 import logging
+import math
 import time
-from dataclasses import astuple, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, dataclass, replace
 from datetime import datetime
 from typing import Any
 
 import numpy as np
 from django.utils import timezone
 
-from evalsite.boards.chart_data import Pair, fit_facts, pairs, points
+from evalsite.boards.chart_data import Pair, fit_facts, pairs, points, sensitivity_facts
 from evalsite.boards.models import Board, BoardChartData, Decision, Refit, Snapshot
 from evalsite.boards.rows import BoardRow, board_rows
-from evalsite.boards.services import board_default
+from evalsite.boards.services import board_default, board_tell
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import pilot_end, refit_request
 from evalsite.core.db import write_transaction
@@ -35,8 +37,10 @@ from evalsite.judgments.queue import (
     queue_state_read,
     queue_withdraw,
 )
-from evalsite.judgments.selectors import judgments_spent
+from evalsite.judgments.selectors import CountedVote, judgments_spent
+from evalsite.refits.annotator_groups import annotator_groups
 from evalsite.refits.designs import rules_of
+from evalsite.refits.gold_findings import gold_counts
 from evalsite.refits.known_ties import by_version, known_ties
 from evalsite.refits.mapping import ENGINE, FitInput, Planner, fit_input, input_mark, votes_to_screen
 from evalsite.refits.planning import Planned, planned_of, queue_begin, queue_finish
@@ -48,9 +52,10 @@ from evalsite.refits.services import (
     pilot_summary_request,
     slices_request,
 )
+from evalsite.refits.vote_evidence import EvidenceVerdict, evidence_verdicts
 from irt_engine import EngineError, Posterior, WarmStart, read_warm_start
+from irt_engine.agreement import MergedPrompts
 from scheduler import CampaignState, SchedulerError, StoppingDecision, decide, with_retired
-from scheduler.estimator import estimate_with_warm_start
 from scheduler.forecasting.random_baseline import random_baseline
 
 log = logging.getLogger(__name__)
@@ -90,11 +95,13 @@ class Following:
     """Results of a fit for its campaign.
 
     course: errors of the random baseline; None if no vote was read.
+    sensitivity: how far the board moves without a few annotators; None as `course`.
     decided: the decision with the plan; None if the campaign does not continue from this fit.
     """
 
     changes: list[ExclusionChange]
     course: list[tuple[float, float]] | None = None
+    sensitivity: dict[str, Any] | None = None
     decided: tuple[StoppingDecision, Planned] | None = None
 
 
@@ -157,7 +164,8 @@ def _following(board: Board, campaign: Campaign, fitted: Fitted | None, began: d
     planner, seen = Planner(campaign), queue_state_read(campaign)
     state = planner.state(fitted.posterior if fitted else None, judgments_spent(campaign), seen.counts)
     course = _course_at_random(campaign, state) if is_new else None
-    return Following(changes, course, _decision(planner, state, seen, began) if goes_on else None)
+    moves = sensitivity_facts(fitted.posterior, fitted.given.table()) if fitted and fitted.given else None
+    return Following(changes, course, moves, _decision(planner, state, seen, began) if goes_on else None)
 
 
 def _finish(refit: Refit, fitted: Fitted, following: Following) -> None:
@@ -165,7 +173,7 @@ def _finish(refit: Refit, fitted: Fitted, following: Following) -> None:
     Refit.objects.filter(pk=refit.pk).update(seen=fitted.mark)
     record = BoardChartData.objects.filter(board=refit.board, snapshot=refit.snapshot).only("fit").first()
     if following.course is not None and record is not None:
-        record.fit |= {"at_random": list(following.course)}
+        record.fit |= {"at_random": list(following.course), "sensitivity": following.sensitivity or {}}
         record.save(update_fields=["fit"])
     if following.decided is not None and refit.snapshot is not None:
         _decided(refit.snapshot, following.decided[0])
@@ -205,7 +213,28 @@ def _screened(board: Board, fitted: Fitted | None) -> list[ExclusionChange]:
     given = fit_input(board) if fitted is None else fitted.given
     if campaign is None or given is None:
         return []
-    return changes_wanted(campaign, votes_to_screen(board, given))
+    votes = votes_to_screen(board, given)
+    return changes_wanted(campaign, votes, _evidence(campaign, given, votes, fitted))
+
+
+def _evidence(
+    campaign: Campaign, given: FitInput, votes: Sequence[CountedVote], fitted: Fitted | None
+) -> Mapping[int, EvidenceVerdict]:
+    """Return the annotators against whom the fit speaks; none without a fit or without screening."""
+    if fitted is None or campaign.screening == Campaign.Screening.OFF or not votes:
+        return {}
+    people = sorted({str(vote.annotator) for vote in votes if vote.annotator is not None})
+    place = {int(name): number for number, name in enumerate(people)}
+    groups = [{place[one] for one in group if one in place} for group in annotator_groups(campaign, votes)]
+    gold = gold_counts(campaign)
+    found = evidence_verdicts(
+        fitted.posterior,
+        replace(given, votes=votes, ties=()).table(),
+        groups,
+        seconds=[math.nan if vote.client_ms is None else vote.client_ms for vote in votes],
+        gold=replace(gold, counts={place[one]: counts for one, counts in gold.counts.items() if one in place}),
+    )
+    return {int(people[number]): verdict for number, verdict in found.items()}
 
 
 def _would_act(campaign: Campaign, changes: list[ExclusionChange]) -> bool:
@@ -255,13 +284,13 @@ def fitted_of(board: Board, given: FitInput, mark: str, began: datetime) -> Fitt
     clock = time.perf_counter()
     try:
         start = read_warm_start(bytes(last.posterior)) if last else None
-        found = estimate_with_warm_start(given.table(), start, given.seed)
+        found, merged = given.fit(start)
     except EngineError as error:
         with write_transaction():
             Refit.objects.create(board=board, outcome=Refit.Outcome.FAILED, message=str(error), started_at=began)
         raise
     seconds = time.perf_counter() - clock
-    shown = _shown(board, found.posterior, given, found.warm_start)
+    shown = _shown(board, found.posterior, given, found.warm_start, merged)
     return Fitted(found.posterior, given, seconds, None, shown, mark)
 
 
@@ -277,12 +306,18 @@ def _has_record(board: Board, snapshot: Snapshot) -> bool:
     return BoardChartData.objects.filter(board=board, snapshot=snapshot).exists()
 
 
-def _shown(board: Board, posterior: Posterior, given: FitInput, warm_start: WarmStart | None = None) -> BoardContent:
+def _shown(
+    board: Board,
+    posterior: Posterior,
+    given: FitInput,
+    warm_start: WarmStart | None = None,
+    merged: MergedPrompts | None = None,
+) -> BoardContent:
     known = known_ties(board, [int(name) for name in posterior.chatbots])
     rows = board_rows(posterior, points(given.votes, by_version(known)))
     results = pairs(posterior, given.votes, list(rows), known)
     stored = posterior.to_bytes(warm_start)
-    return BoardContent(list(rows.values()), results, fit_facts(posterior, len(given.ties)), stored)
+    return BoardContent(list(rows.values()), results, fit_facts(posterior, len(given.ties), merged), stored)
 
 
 def publish(board: Board, fitted: Fitted, began: datetime, *, seen: str | None = None) -> Refit:
@@ -315,13 +350,14 @@ def _snapshot(board: Board, fitted: Fitted, given: FitInput | None, shown: Board
         input_sha256=given.sha256,
         engine=ENGINE,
         seed=given.seed,
-        judgments=len(given.votes),
+        judgments=given.judgments,
         annotators=given.annotators,
         converged=fitted.posterior.converged,
         seconds=fitted.seconds,
         rows=shown.rows,
         posterior=shown.posterior,
     )
+    board_tell(board, snapshot=created.number, judgments=created.judgments, at=created.created_at)
     return created
 
 

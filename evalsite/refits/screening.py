@@ -1,7 +1,9 @@
 """Screening of annotators after a fit.
 
-Three rules exclude annotators: agreement with the others no better than noise (the engine's rules); too many failed
-gold items, if the campaign sets a mark; more skips than answers.
+Five rules exclude annotators: agreement with the others no better than noise (the engine's rules, for votes on pairs
+and for answers about single replies); votes without looking or against the better reply, and one chatbot preferred
+without looking, alone or together with others (both by the fit, `vote_evidence`); too many failed gold items, if the
+campaign sets a mark; more skips than answers.
 
 All annotators are judged by the same votes, including votes of excluded annotators. So the same judgments give the same
 verdicts, whatever was decided before. An annotator who was excluded too early is readmitted by their votes.
@@ -9,22 +11,23 @@ verdicts, whatever was decided before. An annotator who was excluded too early i
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from evalsite.campaigns.models import Campaign
 from evalsite.judgments.exclusions import annotator_exclude, annotator_readmit, exclusion_propose
 from evalsite.judgments.models import Annotator, Exclusion
-from evalsite.judgments.selectors import IN_GOOD_STANDING, AnnotatorState, CountedVote, standings
+from evalsite.judgments.selectors import IN_GOOD_STANDING, AnnotatorState, CountedVote, LeftOut, standings
 from evalsite.judgments.skips import FREE_SKIPS, skip_counts
+from evalsite.refits.answer_agreement import LEAST_CELLS, answer_verdicts
 from evalsite.refits.gold_findings import gold_excludes, gold_verdicts
+from evalsite.refits.vote_evidence import EvidenceVerdict
 from irt_engine.agreement import Verdict, screen
 from irt_engine.responses import ResponseTable
 from scheduler.reasons import Reason
 
-# Minimum number of shared cells for a verdict. The engine's own minimum is for a single screening, but this one runs
-# after every batch. An annotator who is excluded after an unlucky first block gets no second one to improve.
-LEAST_CELLS = 30
 LEAST_CHANCE_SHOWN = 0.001
+NO_VERDICTS: Mapping[int, EvidenceVerdict] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +52,18 @@ class Advice:
     evidence: dict[str, Any]
 
 
-def changes_wanted(campaign: Campaign, votes: Sequence[CountedVote]) -> list[ExclusionChange]:
+def changes_wanted(
+    campaign: Campaign, votes: Sequence[CountedVote], verdicts: Mapping[int, EvidenceVerdict] = NO_VERDICTS
+) -> list[ExclusionChange]:
     """Return the changes that the screening wants, without writing.
 
-    votes: all votes except those that people have excluded.
+    votes: all votes except those that people have excluded; answers about single replies are read here.
+    verdicts: annotators against whom the fit of their votes speaks (`vote_evidence`).
     """
     if campaign.screening == Campaign.Screening.OFF:
         return []
     standing = standings(campaign)
-    found = advice_of(campaign, votes)
+    found = advice_of(campaign, votes, verdicts)
     return [
         ExclusionChange(annotator, not out, advice.reason, advice.evidence)
         for annotator, advice in {**found, **_cleared(campaign, found)}.items()
@@ -66,14 +72,17 @@ def changes_wanted(campaign: Campaign, votes: Sequence[CountedVote]) -> list[Exc
     ]
 
 
-def advice_of(campaign: Campaign, votes: Sequence[CountedVote]) -> dict[int, Advice]:
+def advice_of(
+    campaign: Campaign, votes: Sequence[CountedVote], verdicts: Mapping[int, EvidenceVerdict] = NO_VERDICTS
+) -> dict[int, Advice]:
     """Map annotator IDs to advice.
 
     Failing one rule excludes. Passing one rule while another lacks data keeps.
     """
-    known = sorted({str(vote.annotator) for vote in votes if vote.annotator is not None})
-    verdicts = screen(_table(votes), min_cells=LEAST_CELLS).verdicts if len(known) > 1 else ()
-    found = {int(known[one.annotator]): Advice(one.decision, reason_of(one), _evidence(one)) for one in verdicts}
+    found = _advice_on_answers(campaign) if campaign.is_single else _advice_on_votes(votes)
+    for annotator, one in verdicts.items():
+        evidence = Advice("exclude", one.reason, dict(one.evidence))
+        found[annotator] = advice_of_both(evidence, found[annotator]) if annotator in found else evidence
     for annotator, verdict in gold_verdicts(campaign).items():
         gold = Advice(verdict.decision, verdict.reason, verdict.evidence)
         found[annotator] = advice_of_both(found[annotator], gold) if annotator in found else gold
@@ -83,6 +92,20 @@ def advice_of(campaign: Campaign, votes: Sequence[CountedVote]) -> dict[int, Adv
             behaviour = Advice("exclude", Reason("mostly_skipped", counts), counts)
             found[annotator] = advice_of_both(found[annotator], behaviour) if annotator in found else behaviour
     return found
+
+
+def _advice_on_votes(votes: Sequence[CountedVote]) -> dict[int, Advice]:
+    known = sorted({str(vote.annotator) for vote in votes if vote.annotator is not None})
+    verdicts = screen(_table(votes), min_cells=LEAST_CELLS).verdicts if len(known) > 1 else ()
+    return {int(known[one.annotator]): Advice(one.decision, reason_of(one), _evidence(one)) for one in verdicts}
+
+
+def _advice_on_answers(campaign: Campaign) -> dict[int, Advice]:
+    verdicts = answer_verdicts(campaign, without=LeftOut.BY_PEOPLE)
+    return {
+        annotator: Advice(one.decision, reason_of(one, answers=True), _evidence(one))
+        for annotator, one in verdicts.items()
+    }
 
 
 def _cleared(campaign: Campaign, found: Mapping[int, Advice]) -> dict[int, Advice]:
@@ -137,14 +160,18 @@ def _table(votes: Sequence[CountedVote]) -> ResponseTable:
     )
 
 
-def reason_of(verdict: Verdict) -> Reason:
-    """Return the engine's reason with the numbers that it rests on."""
+def reason_of(verdict: Verdict, *, answers: bool = False) -> Reason:
+    """Return the engine's reason with the numbers that it rests on.
+
+    answers: the verdict is on answers about single replies, not on votes.
+    """
     seen, code = verdict.statistics, verdict.reason_code
     if code in {"no_agreement", "no_shared_cells"}:
         return Reason(code)
-    found = Reason("only_ties_shared", {"cells": seen.cells})
+    found = Reason("one_answer_shared" if answers else "only_ties_shared", {"cells": seen.cells})
     if seen.correlation is not None:
-        found = Reason("correlation", {"correlation": seen.correlation, "cells": seen.cells})
+        name = "kappa" if answers else "correlation"
+        found = Reason(name, {name: seen.correlation, "cells": seen.cells})
     if code == "too_few_shared_cells":
         return found.and_also(Reason("careful_would_stand_out", {"share": 100 * verdict.power}))
     reason = Reason(code, {"rest": found, "p": seen.p_value or 0.0})

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from evalsite.boards.label_reports import label_report_of
 from evalsite.boards.models import LabelReport
-from evalsite.boards.services import board_default
+from evalsite.boards.services import board_default, board_tell
 from evalsite.campaigns.models import Campaign, Entrant, PlanSpec
 from evalsite.campaigns.services import design_hash, pilot_end, refit_request
 from evalsite.chatbots.models import Reply
@@ -38,7 +38,7 @@ from evalsite.prompts.models import Prompt
 from evalsite.refits.designs import limit_rules
 from evalsite.refits.planning import let_others_write
 from evalsite.refits.screening import changes_make, changes_wanted
-from evalsite.refits.services import campaign_close
+from evalsite.refits.services import campaign_close, findings_request
 from evalsite.scorecards.annotated_replies import conversations_annotated
 from evalsite.scorecards.services import annotation_scorecard_request
 from scheduler import CampaignState
@@ -87,16 +87,19 @@ def refit_single(campaign: Campaign, lease: Lease) -> None:
 
 
 def _report(campaign: Campaign, lease: Lease) -> None:
-    """Store the shares of labels for the board, if the judgments have changed, and request the scorecard."""
+    """Store the shares of labels for the board, if the judgments have changed. Request scorecard and findings."""
     board, mark = board_default(campaign=campaign), counted_votes_version([campaign])
     if LabelReport.objects.filter(board=board, mark=mark).exists():
         return
     content = label_report_of(campaign, conversations_annotated(campaign))
     with write_transaction():
         lease.confirm()
-        values = {"content": content, "mark": mark, "made_at": timezone.now()}
+        now = timezone.now()
+        values = {"content": content, "mark": mark, "made_at": now}
         LabelReport.objects.update_or_create(board=board, defaults=values)
+        board_tell(board, judgments=judgments_spent(campaign), at=now)
         annotation_scorecard_request(campaign)
+        findings_request(campaign)
 
 
 def _planned(campaign: Campaign) -> _Plan:

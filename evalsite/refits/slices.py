@@ -1,30 +1,32 @@
-"""Boards of slices: one category, one kind of chatbot or one aspect each, with a fit of its own.
+"""Boards of slices: one category, one kind of chatbot, one aspect, or equal style, with a fit of its own.
 
 Nothing waits for them. They run in a job of their own after the refit has published, decided and planned. While a refit
 is due, the job fits one slice only and queues itself again for the rest. A failed slice raises an alarm and keeps its
 last good board; the others continue.
 """
 
+import hashlib
 import logging
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from django.db.models import F
+from django.db.models import F, Max
 from django.utils import timezone
 
 from evalsite.boards.models import Board, Slice
-from evalsite.boards.selectors import snapshot_current
+from evalsite.boards.selectors import controls_style, slices_of, snapshot_current
 from evalsite.boards.services import board_default
 from evalsite.campaigns.models import Aspect, Campaign
 from evalsite.campaigns.services import REFIT
-from evalsite.chatbots.models import Version
+from evalsite.chatbots.models import Reply, Version
 from evalsite.core import jobs
 from evalsite.core.db import write_transaction
 from evalsite.judgments.selectors import CountedVote, votes_counted
 from evalsite.prompts.models import Prompt
-from evalsite.refits.mapping import FitInput, input_mark, input_of
+from evalsite.refits.both_modes import both_modes_input, both_modes_mark
+from evalsite.refits.mapping import FitInput, at_equal_style, input_mark, input_of
 from evalsite.refits.models import Alarm
 from evalsite.refits.refit import Fitted, fitted_of, publish
 from evalsite.refits.services import alarm_clear, alarm_raise, failure, slices_request
@@ -43,13 +45,14 @@ def slices_refit(campaign: Campaign, lease: jobs.Lease) -> None:
     troubles: list[Reason] = []
     fits = 0
     for piece in slices_ensured(board):
-        if piece.seen == mark:
+        own = _mark(piece, campaign, mark)
+        if piece.seen == own:
             continue
         if fits and jobs.job_is_due(REFIT):
             slices_request(campaign)
             break
         try:
-            fits += _refit(piece, votes.of(piece), mark, lease)
+            fits += _refit(piece, votes.of(piece), own, lease)
         except jobs.LeaseLost:
             raise
         except Exception as error:
@@ -71,12 +74,24 @@ def slices_ensured(board: Board) -> list[Slice]:
     wanted |= {(Slice.By.CATEGORY, category) for category in _categories(board)}
     kinds = set(Version.objects.filter(entrants__campaign__boards=board).values_list("kind", flat=True))
     wanted |= {(Slice.By.KIND, kind) for kind in kinds} if len(kinds) > 1 else set()
+    own = board.default_of
+    wanted |= {(Slice.By.MODE, Slice.BOTH_MODES)} if own and own.is_live and own.live.static_campaign_id else set()
+    wanted |= {(Slice.By.STYLE, Slice.EQUAL_STYLE)} if controls_style(own) else set()
     known = set(board.slices.values_list("by", "value"))
     with write_transaction():
         Slice.objects.bulk_create(
             [Slice(board=board, by=by, value=value) for by, value in sorted(wanted - known)], ignore_conflicts=True
         )
-    return list(board.slices.select_related("board", "own").order_by(F("looked_at").asc(nulls_first=True), "pk"))
+    pieces = slices_of(board).select_related("board", "own")
+    return list(pieces.order_by(F("looked_at").asc(nulls_first=True), "pk"))
+
+
+def _mark(piece: Slice, campaign: Campaign, mark: str) -> str:
+    """Return a hash of what a slice's input depends on."""
+    if piece.by == Slice.By.STYLE:  # Of replies too, which are corrected by new rows.
+        texts = Reply.objects.filter(version__entrants__campaign=campaign).aggregate(Max("pk"))
+        return hashlib.sha256(f"{mark};style {texts}".encode()).hexdigest()
+    return both_modes_mark(campaign, mark) if piece.by == Slice.By.MODE else mark
 
 
 def _categories(board: Board) -> list[str]:
@@ -101,6 +116,10 @@ class _Votes:
     def of(self, piece: Slice) -> FitInput:
         if piece.by == Slice.By.ASPECT:
             return input_of(votes_counted(self.campaigns, self._aspect(piece.value)), self.campaigns)
+        if piece.by == Slice.By.MODE and self.board.default_of is not None:
+            return both_modes_input(self.board.default_of)
+        if piece.by == Slice.By.STYLE:
+            return at_equal_style(input_of(self._all, self.campaigns))
         if piece.by == Slice.By.CATEGORY:
             keep = self._category(piece.value)
             return input_of([vote for vote in self._all if keep(vote)], self.campaigns, piece.value)
@@ -147,7 +166,7 @@ def aspect_of(board: Board, key: str) -> Aspect:
 
 def _refit(piece: Slice, given: FitInput, mark: str, lease: jobs.Lease) -> int:
     """Fit the slice if it is large enough and has changed. Return the number of fits."""
-    piece.judgments, piece.seen, piece.trouble, piece.looked_at = len(given.votes), mark, "", timezone.now()
+    piece.judgments, piece.seen, piece.trouble, piece.looked_at = given.judgments, mark, "", timezone.now()
     piece.chatbots = len({version for vote in given.votes for version in (vote.first_version, vote.second_version)})
     began = timezone.now()
     fitted: Fitted | None = None
@@ -181,5 +200,7 @@ def _own_board(piece: Slice) -> Board:
             kind=piece.value if piece.by == Slice.By.KIND else "",
         )
         board.campaigns.set(whole.campaigns.all())
+        if piece.by == Slice.By.MODE and whole.default_of and whole.default_of.live.static_campaign:
+            board.campaigns.add(whole.default_of.live.static_campaign)
         Slice.objects.filter(pk=piece.pk).update(own=board)
     return board

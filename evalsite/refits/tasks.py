@@ -7,6 +7,8 @@ from typing import Any
 
 from django.utils import timezone
 
+from evalsite.boards.public_log import public_log_request
+from evalsite.boards.services import board_default
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import REFIT, refit_key, refit_request
 from evalsite.core import inquiries, jobs
@@ -46,6 +48,7 @@ def refit(lease: jobs.Lease) -> None:
         alarm_raise(campaign=campaign, message=failure(error))
         raise
     alarm_clear(campaign=campaign)
+    public_log_request(board_default(campaign=campaign))
 
 
 @jobs.prepares
@@ -66,6 +69,14 @@ def deadlines_keep() -> None:
     for campaign in due:
         if not jobs.job_is_pending(refit_key(campaign)):
             refit_request(campaign)
+
+
+@jobs.sweeps
+def both_modes_keep() -> None:
+    """Request boards of static and live judgments together, where the live report has changed."""
+    from evalsite.refits.both_modes import both_modes_request
+
+    both_modes_request()
 
 
 @jobs.handles(FINDINGS)

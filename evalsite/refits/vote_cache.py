@@ -46,7 +46,7 @@ class _CachedVotes:
     """Votes by the keys of their judgments, with the state that was read before them."""
 
     seen: _InputState
-    votes: Mapping[int, CountedVote]
+    votes: Mapping[int, tuple[CountedVote, ...]]
 
     def can_extend_to(self, now: _InputState) -> bool:
         """Return whether nothing has changed since, except that a few batches were closed."""
@@ -83,7 +83,7 @@ class VoteCache:
         if votes is None:
             votes = votes_by_judgment(campaigns, board.aspect, category=board.category)
         self._store(name, _CachedVotes(seen, votes))
-        return [votes[key] for key in sorted(votes)]
+        return [vote for key in sorted(votes) for vote in votes[key]]
 
     def _store(self, name: tuple[Any, ...], kept: _CachedVotes) -> None:
         with self._lock:
@@ -100,7 +100,7 @@ VOTE_CACHE = VoteCache()
 
 def _updated_votes(
     before: _CachedVotes, now: _InputState, board: Board, campaigns: list[Campaign]
-) -> dict[int, CountedVote]:
+) -> dict[int, tuple[CountedVote, ...]]:
     fresh = [key for key, _ in now.batches - before.seen.batches]
     new = votes_by_judgment(campaigns, board.aspect, category=board.category, batches=fresh)
     taken_back = judgments_taken_back(fresh)
