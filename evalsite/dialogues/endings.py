@@ -13,7 +13,7 @@ from evalsite.dialogues.locking import conversation_lock, conversations_lock, ov
 from evalsite.dialogues.models import LONGEST_FEEDBACK, Conversation, Turn, TurnReply
 from evalsite.dialogues.replies import request_give_up, requests_lock
 from evalsite.dialogues.texts import text_checked
-from evalsite.dialogues.turn_limits import may_end, turns_done
+from evalsite.dialogues.turn_limits import may_end, turn_states, turns_done
 from evalsite.judgments.leases import end_unanswered
 from evalsite.judgments.models import Annotator, Assignment, Bonus, Place
 
@@ -44,14 +44,15 @@ def conversation_end(
 
 
 def _check_may_end(conversation: Conversation) -> None:
-    if conversation.turns.filter(state__in=Turn.OPEN).exists():
+    states = turn_states(conversation)
+    if any(state in Turn.OPEN for state in states):
         raise Conflict(
             _("The last message is not finished: its replies are awaited, or not judged yet."),
             hint=_("Judge the replies first, or leave the conversation."),
             code="turn_open",
         )
-    if not may_end(conversation):
-        least, done = conversation.campaign.live.minimum_turns, turns_done(conversation)
+    if not may_end(conversation, states):
+        least, done = conversation.campaign.live.minimum_turns, turns_done(states)
         raise Conflict(
             _("This conversation has %(done)s of at least %(least)s turns.") % {"done": done, "least": least},
             hint=_("Go on, or leave the conversation."),
@@ -105,7 +106,7 @@ def _idle_limit(live: LiveSettings) -> timedelta:
 
 
 def _has_minimum(conversation: Conversation) -> bool:
-    return turns_done(conversation) >= conversation.campaign.live.minimum_turns
+    return turns_done(turn_states(conversation)) >= conversation.campaign.live.minimum_turns
 
 
 def _close(conversation: Conversation, state: Conversation.State, *, paid: bool) -> None:

@@ -22,12 +22,10 @@ def conversation_lock(annotator: Annotator, conversation_id: uuid.UUID) -> Conve
 
 def turn_lock(annotator: Annotator, turn_id: uuid.UUID) -> Turn:
     """Lock the conversation of the annotator's turn, and return the turn. Raises NotFound."""
-    own = Turn.objects.filter(public_id=turn_id, conversation__annotator=annotator)
-    number = own.values_list("conversation", flat=True).first()
-    conversation = _locked().filter(pk=number).first() if number else None
+    conversation = _locked().filter(turns__public_id=turn_id, annotator=annotator).first()
     if conversation is None:
         raise NotFound(_("You have no such turn."), hint=_("Read the conversation again."), field="turn")
-    turn = own.select_related("assignment", "prompt").get()
+    turn = Turn.objects.select_related("assignment", "prompt").get(public_id=turn_id)
     turn.conversation = conversation
     return turn
 

@@ -1,6 +1,7 @@
 """Messages of annotators, and the calls that they cause."""
 
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -10,11 +11,14 @@ from django.utils.translation import gettext as _
 from evalsite.campaigns.models import Entrant
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict
+from evalsite.dialogues.history import history_of
 from evalsite.dialogues.locking import conversation_lock, over_error
 from evalsite.dialogues.models import LONGEST_MESSAGE, Conversation, Turn, Utterance
-from evalsite.dialogues.replies import endpoints_unreachable, messages_now, replies_request, turn_advance
+from evalsite.dialogues.replies import replies_request, turn_advance
 from evalsite.dialogues.texts import text_hmac, text_required
 from evalsite.dialogues.turn_limits import turns_done
+from evalsite.endpoints.adapters.base import Message
+from evalsite.endpoints.states import CALLED
 from evalsite.judgments.models import Annotator
 from evalsite.prompts.models import Prompt
 
@@ -41,12 +45,13 @@ def message_post(*, annotator: Annotator, conversation_id: uuid.UUID, text: str,
     text = text_required(text, longest=LONGEST_MESSAGE, field="text")
     with write_transaction():
         conversation = conversation_lock(annotator, conversation_id)
-        posted = Turn.objects.filter(conversation=conversation, message_key=key).first()
+        turns = list(conversation.turns.all())
+        posted = next((turn for turn in turns if turn.message_key == key), None)
         if posted is not None:
             _check_same(conversation, posted, text)
             return PostedMessage(posted, created=False)
-        _check_may_post(conversation)
-        turn = _turn(conversation, text, key)
+        _check_may_post(conversation, [turn.state for turn in turns])
+        turn = _turn(conversation, len(turns) + 1, text, key)
     return PostedMessage(turn, created=True)
 
 
@@ -60,7 +65,7 @@ def _check_same(conversation: Conversation, posted: Turn, text: str) -> None:
         )
 
 
-def _check_may_post(conversation: Conversation) -> None:
+def _check_may_post(conversation: Conversation, states: Sequence[str]) -> None:
     campaign = conversation.campaign
     if conversation.state != Conversation.State.OPEN:
         raise over_error()
@@ -70,14 +75,14 @@ def _check_may_post(conversation: Conversation) -> None:
             hint=_("End the conversation, or come back later."),
             code="not_collecting",
         )
-    if conversation.turns.filter(state__in=Turn.OPEN).exists():
+    if any(state in Turn.OPEN for state in states):
         raise Conflict(
             _("The last message is not finished: its replies are awaited, or not judged yet."),
             hint=_("Judge the replies first. This message was not sent."),
             code="turn_open",
         )
     most = campaign.live.maximum_turns
-    if most is not None and turns_done(conversation) >= most:
+    if most is not None and turns_done(states) >= most:
         raise Conflict(
             _("This conversation has its maximum of %(count)s turns.") % {"count": most},
             hint=_("End it."),
@@ -85,9 +90,8 @@ def _check_may_post(conversation: Conversation) -> None:
         )
 
 
-def _turn(conversation: Conversation, text: str, key: str) -> Turn:
+def _turn(conversation: Conversation, number: int, text: str, key: str) -> Turn:
     now, live = timezone.now(), conversation.campaign.live
-    number = conversation.turns.count() + 1
     prompt = Prompt.objects.create(
         prompt_set_id=conversation.campaign.prompt_set_id,
         key=f"{conversation.public_id}:{number}",
@@ -110,7 +114,7 @@ def _turn(conversation: Conversation, text: str, key: str) -> Turn:
     conversation.save(update_fields=["active_at"])
     seated = Entrant.objects.filter(conversations__conversation=conversation, conversations__left_at=None)
     entrants = list(seated.select_related("version__endpoint").order_by("pk"))
-    replies_request(turn, entrants, messages_now(turn))
-    if endpoints_unreachable(entrants):
+    replies_request(turn, entrants, [*history_of(conversation), Message("user", text)])
+    if any(entrant.version.endpoint.state not in CALLED for entrant in entrants):
         turn_advance(turn)
     return turn

@@ -21,7 +21,7 @@ from evalsite.dialogues.models import Continuation, Conversation, ConversationEn
 from evalsite.dialogues.texts import text_hmac
 from evalsite.endpoints.adapters.base import Message
 from evalsite.endpoints.messages import messages_stored
-from evalsite.endpoints.models import Call, CallRequest, Endpoint
+from evalsite.endpoints.models import Call, CallRequest
 from evalsite.endpoints.queue import LIVE_PRIORITY, requests_enqueue
 from evalsite.endpoints.states import CALLED
 from evalsite.judgments.batches import batch_close_last
@@ -58,9 +58,13 @@ def requests_ended(numbers: Sequence[int]) -> None:
     """Take over the replies of ended requests (keys). Runs in the transaction that records their calls."""
     turns = Turn.objects.filter(replies__request__in=numbers, state=Turn.State.WAITING)
     turns_advance(turns.values_list("conversation", flat=True).distinct())
-    # A reply that came too late is not kept: nobody could erase it here.
-    settled = TurnReply.objects.filter(request__in=numbers).exclude(state=TurnReply.State.WAITING)
-    CallRequest.objects.filter(pk__in=settled.values("request")).update(messages=[], reply=None)
+    texts_forget(numbers)
+
+
+def texts_forget(numbers: Iterable[int]) -> None:
+    """Empty the texts of ended requests (keys): an erasure finds the others. A reply that came too late is not kept."""
+    settled = TurnReply.objects.filter(request__in=list(numbers)).exclude(state=TurnReply.State.WAITING)
+    CallRequest.objects.filter(pk__in=settled.values("request"), state__in=Ended).update(messages=[], reply=None)
 
 
 def turns_sweep() -> None:
@@ -74,8 +78,9 @@ def turns_sweep() -> None:
     numbers = list(waiting.filter(stuck).values_list("conversation", flat=True).distinct()[:200])
     for number in numbers:
         with write_transaction():
-            requests_lock(number)
+            requests = requests_lock(number)
             turns_advance([number])
+            texts_forget(requests)
 
 
 def requests_lock(conversation: int) -> list[int]:
@@ -97,10 +102,11 @@ def turns_advance(conversations: Iterable[int]) -> None:
 def turn_advance(turn: Turn) -> None:
     """Advance one waiting turn. Its conversation is locked."""
     now = timezone.now()
-    rows = list(turn.replies.select_related("request__endpoint", "entrant__version"))
-    for row in rows:
-        if row.state == TurnReply.State.WAITING:
-            _settle(turn, row, now)
+    rows = list(turn.replies.select_related("request__endpoint", "entrant__version__chatbot"))
+    waiting = [row for row in rows if row.state == TurnReply.State.WAITING]
+    flags = _flags(waiting)
+    for row in waiting:
+        _settle(turn, row, flags.get(row.request_id, []), now)
     if turn.number == 1:
         rows += _reserves(turn, rows, now)
     if any(row.state == TurnReply.State.WAITING for row in rows):
@@ -113,15 +119,21 @@ def turn_advance(turn: Turn) -> None:
         turn_void(turn, came, now)
 
 
-def _settle(turn: Turn, row: TurnReply, now: datetime) -> None:
-    """Take over the outcome of one call, if there is one. Texts leave the request, so that they can be erased here."""
+def _flags(rows: Sequence[TurnReply]) -> dict[int, list[str]]:
+    """Return the flags of the calls that gave these replies, by request."""
+    done = [row.request_id for row in rows if row.request.state == CallRequest.State.DONE]
+    calls = Call.objects.filter(request__in=done, error_class="").order_by("pk")
+    return {request: list(flags) for request, flags in calls.values_list("request", "flags")}
+
+
+def _settle(turn: Turn, row: TurnReply, flags: list[str], now: datetime) -> None:
+    """Take over the outcome of one call, if there is one. Its texts can be erased here (`texts_forget`)."""
     request = row.request
     late = now > turn.deadline
     if request.state == CallRequest.State.DONE and (request.reply or "").strip():
         (row.hmac,) = text_hmac(turn.conversation, request.reply or "")
         row.text, row.state = request.reply or "", TurnReply.State.CAME
-        flags = Call.objects.filter(request=request, error_class="").order_by("-pk").values_list("flags", flat=True)
-        row.flags = list(flags.first() or []) + _maker_flag(row)
+        row.flags = flags + _maker_flag(row)
     elif request.state in Ended:
         row.state, row.error_class = TurnReply.State.FAILED, request.error_class
     elif request.state == CallRequest.State.QUEUED and (late or request.endpoint.state not in CALLED):
@@ -133,8 +145,6 @@ def _settle(turn: Turn, row: TurnReply, now: datetime) -> None:
         return
     row.finished_at = now
     row.save(update_fields=["state", "text", "hmac", "flags", "error_class", "finished_at"])
-    if request.state in Ended:
-        CallRequest.objects.filter(pk=request.pk).update(reply=None, messages=[])
 
 
 def request_give_up(request: CallRequest, error_class: str, now: datetime) -> None:
@@ -196,11 +206,12 @@ def turn_release(turn: Turn, came: Sequence[TurnReply], now: datetime) -> None:
     """Show all replies at once in a random order, and issue the assignment to judge them."""
     order = list(came)
     turn_rng(turn, "order").shuffle(order)
-    for position, row in enumerate(order):
-        row.position = position
-        row.reply = Reply.objects.create(
-            version_id=row.entrant.version_id, prompt=turn.prompt, text=None, sha256=None, origin=Reply.Origin.LIVE
-        )
+    replies = Reply.objects.bulk_create(
+        Reply(version_id=row.entrant.version_id, prompt=turn.prompt, text=None, sha256=None, origin=Reply.Origin.LIVE)
+        for row in order
+    )
+    for position, (row, reply) in enumerate(zip(order, replies, strict=True)):
+        row.position, row.reply = position, reply
         row.save(update_fields=["position", "reply"])
     turn.assignment = _assignment(turn, Assignment.State.ISSUED, [row.entrant_id for row in came], now)
     Candidate.objects.bulk_create(
@@ -249,9 +260,3 @@ def _assignment(turn: Turn, state: Assignment.State, entrants: Sequence[int], no
         lease_until=now + timedelta(minutes=live.idle_minutes),
         closed_at=now if state == Assignment.State.VOID else None,
     )
-
-
-def endpoints_unreachable(entrants: Iterable[Entrant]) -> bool:
-    """Return whether any of these chatbots is not called now."""
-    versions = [entrant.version_id for entrant in entrants]
-    return Endpoint.objects.filter(version__in=versions).exclude(state__in=CALLED).exists()

@@ -107,7 +107,7 @@ def _turn(conversation: Conversation, rng: random.Random) -> SampledTurn | None:
     """Return a random turn of a conversation that counts and has all its texts."""
     turns = list(conversation.turns.filter(state=Turn.State.JUDGED, counts=True))
     rng.shuffle(turns)
-    names = _names(conversation)
+    names = conversation_names(conversation)
     for turn in turns:
         rows = list(turn.replies.shown().select_related("entrant__version__chatbot"))
         replies = {row.entrant.version: redacted(row.text, names) for row in rows}
@@ -126,8 +126,8 @@ def _context(turn: Turn) -> list[tuple[str, str]]:
     return [(str(speaker), text) for speaker, text in rows.values_list("speaker", "text")]
 
 
-def _names(conversation: Conversation) -> dict[str, Any]:
-    """Return patterns of names that would tell who speaks."""
+def conversation_names(conversation: Conversation) -> dict[str, Any]:
+    """Return patterns of names that would tell who speaks in a conversation."""
     chatbots = conversation.campaign.entrants.values_list("version__chatbot__name", flat=True)
     user = conversation.annotator.user
     own = [user.username, user.email, user.first_name, user.last_name] if user else []

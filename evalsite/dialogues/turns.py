@@ -8,7 +8,6 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from evalsite.campaigns.models import LiveSettings
-from evalsite.campaigns.selectors import aspect_primary
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.dialogues.history import turn_continue, turn_rng
@@ -103,8 +102,8 @@ def _assignment(turn: Turn, *, judged: bool) -> Assignment:
 
 def _selected(turn: Turn, judgment: Judgment) -> list[TurnReply]:
     """Return the replies that the answer to the primary aspect selects."""
-    primary = aspect_primary(turn.conversation.campaign)
-    chosen = judgment.answers.filter(aspect=primary, value=Answer.Value.CHOSEN, candidate__isnull=False)
+    primary = judgment.answers.filter(aspect__position=0)
+    chosen = primary.filter(value=Answer.Value.CHOSEN, candidate__isnull=False)
     positions = set(chosen.values_list("candidate__position", flat=True))
     return [row for row in turn.replies.shown() if row.position in positions]
 

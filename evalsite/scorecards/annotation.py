@@ -1,9 +1,9 @@
-"""Annotation of conversations: a campaign on a random sample of the replies in a set."""
+"""Annotation of conversations: a campaign on a random sample of the replies or the conversations in a set."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from django.utils.translation import gettext
@@ -12,42 +12,70 @@ from evalsite.accounts.models import User
 from evalsite.boards.live_turns import chatbot_names
 from evalsite.campaigns.drafts import free_slug
 from evalsite.campaigns.models import Aspect, Campaign
+from evalsite.campaigns.onboarding import onboarding_set
 from evalsite.campaigns.questions import KNOWN_LABELS
-from evalsite.campaigns.services import Design, NewAspect, campaign_create, entrant_add
-from evalsite.chatbots.models import Chatbot, Reply, Version
-from evalsite.chatbots.services import chatbot_create, replies_add, version_create
+from evalsite.campaigns.services import Design, NewAspect, campaign_create
 from evalsite.core.audit import audit_record
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import InvalidInput
 from evalsite.dialogues.models import Continuation, Utterance
-from evalsite.prompts.models import Prompt
-from evalsite.prompts.services import NewPrompt, prompt_set_create, prompts_add
+from evalsite.prompts.services import prompt_set_create
+from evalsite.scorecards.annotation_rows import sample_store
 from evalsite.scorecards.live_conversations import finished_conversations
-from evalsite.scorecards.models import AnnotatedReply, Annotation, ConversationSet
+from evalsite.scorecards.models import Annotation, ConversationSet
 from evalsite.scorecards.reply_sampling import Drawn, SampleRequest, replies_draw, wanted_replies
 
 MOST_REPLIES = 20_000  # of a campaign
-MOST_IN_A_BLOCK = 20
+MOST_IN_A_BLOCK, CONVERSATIONS_IN_A_BLOCK = 20, 5
+LEASE_OF_CONVERSATIONS_S = 3600  # a block of whole conversations takes long to read
 MOST_VOTES = 20
-VERSION = "conversations"
 QUESTION = "Is this reply correct?"
+RATING_QUESTION = "How good is this reply?"
+QUESTIONS = {
+    Annotation.Unit.CONVERSATION: "How good is the chatbot in this conversation?",
+    Annotation.Unit.PAIR: "Which of the two chatbots would you rather talk with for a long time?",
+}
+
+
+def label_question(question: str = QUESTION, labels: Sequence[str] = tuple(KNOWN_LABELS)) -> NewAspect:
+    """Return a question that is answered by one label."""
+    return NewAspect(
+        "label", question.strip(), kind=Aspect.Kind.LABEL, scope=Aspect.Scope.TURN, labels=tuple(labels), one_label=True
+    )
+
+
+def rating_question(question: str = RATING_QUESTION, *, minimum: int = 0, maximum: int = 2) -> NewAspect:
+    """Return a question that is answered by a number."""
+    return NewAspect(
+        "rating", question.strip(), kind=Aspect.Kind.RATING, scope=Aspect.Scope.TURN, minimum=minimum, maximum=maximum
+    )
+
+
+def pair_question(question: str = QUESTIONS[Annotation.Unit.PAIR], *, ties: bool = True) -> NewAspect:
+    """Return a question that compares the chatbots of two conversations."""
+    return NewAspect("overall", question.strip(), allow_tie=ties, allow_both_bad=ties)
 
 
 @dataclass(frozen=True, slots=True)
 class AnnotationRequest:
-    """What to annotate, by which labels, and how many annotators judge each reply."""
+    """What to annotate, by which question, and how many annotators judge each reply.
+
+    error_below: ratings below it are errors; None: the lowest rating alone. justify: answers need a justification.
+    """
 
     name: str
     sample: SampleRequest
-    question: str = QUESTION
-    labels: Sequence[str] = tuple(KNOWN_LABELS)
+    question: NewAspect = field(default_factory=label_question)
     votes: int = 1
     seed: int = 0
+    error_below: float | None = None
+    unit: Annotation.Unit = Annotation.Unit.REPLY
+    justify: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ChatbotSample:
-    """The replies of a chatbot, and those that are drawn of them."""
+    """The replies of a chatbot, and those that are drawn of them, or its conversations that are drawn."""
 
     chatbot: str
     conversations: int
@@ -55,8 +83,11 @@ class ChatbotSample:
     drawn: Sequence[Drawn] = field(repr=False)
 
 
-def replies_of_chatbots(conversation_set: ConversationSet) -> dict[str, dict[int, int]]:
-    """Return the number of replies of each conversation (key), by chatbot."""
+def replies_of_chatbots(conversation_set: ConversationSet, *, whole: bool = False) -> dict[str, dict[int, int]]:
+    """Return the number of replies of each conversation (key), by chatbot.
+
+    Others read only live conversations whose annotators have consented. whole: and who wrote none of the replies.
+    """
     found: dict[str, dict[int, int]] = {}
     if conversation_set.campaign is None:
         rows = conversation_set.conversations.order_by("chatbot", "pk").values_list("chatbot", "pk", "replies")
@@ -64,7 +95,10 @@ def replies_of_chatbots(conversation_set: ConversationSet) -> dict[str, dict[int
             found.setdefault(chatbot, {})[key] = replies
         return found
     names = chatbot_names(conversation_set.campaign)
-    finished = finished_conversations(conversation_set.campaign)
+    finished = finished_conversations(conversation_set.campaign).filter(consents_to_review=True)
+    if whole:
+        written = Continuation.objects.filter(how=Continuation.How.WRITTEN).values("turn__conversation")
+        finished = finished.exclude(pk__in=written)
     said = Utterance.objects.filter(conversation__in=finished, speaker=Utterance.Speaker.CHATBOT)
     said = said.exclude(turn__continuation__how=Continuation.How.WRITTEN)
     entrants = dict(finished.filter(members__left_at=None).values_list("pk", "members__entrant"))
@@ -74,17 +108,37 @@ def replies_of_chatbots(conversation_set: ConversationSet) -> dict[str, dict[int
     return dict(sorted(found.items()))
 
 
-def sample_plan(conversation_set: ConversationSet, sample: SampleRequest, *, seed: int = 0) -> list[ChatbotSample]:
+def sample_plan(
+    conversation_set: ConversationSet,
+    sample: SampleRequest,
+    *,
+    seed: int = 0,
+    unit: Annotation.Unit = Annotation.Unit.REPLY,
+) -> list[ChatbotSample]:
     """Return the sample of each chatbot. Raises InvalidInput if there is nothing to draw, or too much."""
+    whole = unit != Annotation.Unit.REPLY
+    if whole and sample.half_width is not None:
+        raise InvalidInput(
+            gettext("A half-width is of an error rate of replies."),
+            hint=gettext("Give a share or a number of conversations."),
+            field="half_width",
+        )
     plan = []
-    for chatbot, replies in replies_of_chatbots(conversation_set).items():
+    for chatbot, replies in replies_of_chatbots(conversation_set, whole=whole).items():
         rng = random.Random(f"{conversation_set.public_id}:{chatbot}:{seed}")  # noqa: S311  a draw, not a secret
-        drawn = replies_draw(replies, wanted_replies(sample, replies), whole=sample.whole, rng=rng)
+        drawn_from = dict.fromkeys(replies, 1) if whole else replies
+        drawn = replies_draw(drawn_from, wanted_replies(sample, drawn_from), whole=sample.whole and not whole, rng=rng)
         plan.append(ChatbotSample(chatbot, len(replies), sum(replies.values()), drawn))
     count = sum(len(one.drawn) for one in plan)
     if not count:
         raise InvalidInput(
-            gettext("The set has no replies to annotate."), hint=gettext("Import conversations first."), field="set"
+            gettext("The set has no replies to annotate."), hint=_hint_without_replies(conversation_set), field="set"
+        )
+    if unit == Annotation.Unit.PAIR and sum(bool(one.drawn) for one in plan) < 2:
+        raise InvalidInput(
+            gettext("Pairs need conversations of two chatbots or more."),
+            hint=gettext("Import conversations of another chatbot, or rate whole conversations."),
+            field="unit",
         )
     if count > MOST_REPLIES:
         raise InvalidInput(
@@ -96,12 +150,25 @@ def sample_plan(conversation_set: ConversationSet, sample: SampleRequest, *, see
     return plan
 
 
+def _hint_without_replies(conversation_set: ConversationSet) -> str:
+    if conversation_set.campaign is None:
+        return gettext("Import conversations first.")
+    return gettext("Only conversations that have ended, and whose annotators consented to a review, are drawn.")
+
+
+def judgments_planned(plan: Sequence[ChatbotSample], votes: int, unit: Annotation.Unit) -> int:
+    """Return how many judgments the sample takes. Of pairs, it is the most: a campaign may stop earlier."""
+    drawn = sorted(len(one.drawn) for one in plan)
+    if unit != Annotation.Unit.PAIR:
+        return votes * sum(drawn)
+    return votes * sum(size * (len(drawn) - 1 - place) for place, size in enumerate(drawn))
+
+
 def annotation_create(
     *, conversation_set: ConversationSet, request: AnnotationRequest, by: User | None = None
 ) -> Campaign:
     """Create the draft of a campaign on a random sample of replies. Raises InvalidInput."""
     name = _checked_name(request)
-    plan = sample_plan(conversation_set, request.sample, seed=request.seed)
     slug = free_slug(name)
     with write_transaction():
         prompt_set = prompt_set_create(organisation=conversation_set.organisation, name=f"{slug} replies", prompts=[])
@@ -112,18 +179,65 @@ def annotation_create(
             prompt_set=prompt_set,
             design=_design(request),
         )
+        sample_add(
+            campaign=campaign,
+            conversation_set=conversation_set,
+            sample=request.sample,
+            seed=request.seed,
+            error_below=request.error_below,
+            unit=request.unit,
+            by=by,
+        )
+        if request.justify:
+            onboarding_set(campaign=campaign, by=by, comments=True, comment_required=True)
+    campaign.refresh_from_db()
+    return campaign
+
+
+def sample_add(
+    *,
+    campaign: Campaign,
+    conversation_set: ConversationSet,
+    sample: SampleRequest,
+    seed: int = 0,
+    error_below: float | None = None,
+    unit: Annotation.Unit = Annotation.Unit.REPLY,
+    by: User | None = None,
+) -> Annotation:
+    """Add a random sample of a set to a draft that judges single replies or conversations, or pairs of conversations.
+
+    The draft has no prompts and no chatbots yet. Raises InvalidInput.
+    """
+    error_check(campaign.rubric.aspects.get(position=0), error_below)
+    plan = sample_plan(conversation_set, sample, seed=seed, unit=unit)
+    with write_transaction():
         annotation = Annotation.objects.create(
             campaign=campaign,
             conversation_set=conversation_set,
-            whole_conversations=request.sample.whole,
-            seed=request.seed,
+            whole_conversations=sample.whole,
+            seed=seed,
+            size=sample.size,
+            error_below=error_below,
+            unit=unit,
         )
-        versions = {one.chatbot: _entered(campaign, one.chatbot) for one in plan if one.drawn}
-        _add_replies(annotation, plan, versions)
-        counts = {"replies": sum(len(one.drawn) for one in plan), "chatbots": len(versions)}
-        audit_record(act="annotate", subject=conversation_set.public_id, by=by, after=counts, target=slug)
-    campaign.refresh_from_db()
-    return campaign
+        chatbots = sample_store(annotation, [(one.chatbot, one.drawn) for one in plan if one.drawn])
+        counts = {"replies": sum(len(one.drawn) for one in plan), "chatbots": chatbots}
+        audit_record(act="annotate", subject=conversation_set.public_id, by=by, after=counts, target=campaign.slug)
+    return annotation
+
+
+def error_check(question: Aspect | NewAspect, error_below: float | None) -> None:
+    """Raise InvalidInput for a limit of errors that no rating is on either side of."""
+    if error_below is None:
+        return
+    if question.kind != Aspect.Kind.RATING or question.minimum is None or question.maximum is None:
+        raise InvalidInput(gettext("Only ratings have a limit below which they are errors."), field="error_below")
+    if not question.minimum < error_below <= question.maximum:
+        raise InvalidInput(
+            gettext("The limit of errors is above %(low)s, and at most %(high)s.")
+            % {"low": question.minimum, "high": question.maximum},
+            field="error_below",
+        )
 
 
 def _checked_name(request: AnnotationRequest) -> str:
@@ -134,64 +248,31 @@ def _checked_name(request: AnnotationRequest) -> str:
         raise InvalidInput(
             gettext("Each reply is judged by 1 to %(most)s annotators.") % {"most": MOST_VOTES}, field="votes"
         )
-    if not request.question.strip() or len(request.question) > 300:
+    if not request.question.question or len(request.question.question) > 300:
         raise InvalidInput(gettext("A question has 1 to %(longest)s characters.") % {"longest": 300}, field="question")
     return name
 
 
 def _design(request: AnnotationRequest) -> Design:
-    aspect = NewAspect(
-        "label",
-        request.question.strip(),
-        kind=Aspect.Kind.LABEL,
-        scope=Aspect.Scope.TURN,
-        labels=tuple(request.labels),
-        one_label=True,
-    )
+    pairs, terms = request.unit == Annotation.Unit.PAIR, block_terms(request.unit)
     return Design(
-        mode=Campaign.Mode.SINGLE,
-        aspects=(aspect,),
+        mode=mode_of(request.unit),
+        aspects=(request.question,),
         votes_per_item=request.votes,
-        block_size=MOST_IN_A_BLOCK,
-        target_se=None,
+        target_se=Design().target_se if pairs else None,
         seed=request.seed,
+        block_size=terms["block_size"],
+        lease_s=terms["lease_s"],
     )
 
 
-def _entered(campaign: Campaign, name: str) -> Version:
-    """Return the version that stands for a chatbot of conversations, with an entrant in the campaign."""
-    chatbot = Chatbot.objects.filter(organisation=campaign.organisation, name=name).first() or chatbot_create(
-        organisation=campaign.organisation, name=name, imported=True
-    )
-    version = chatbot.versions.filter(label=VERSION).first() or version_create(chatbot=chatbot, label=VERSION)
-    entrant_add(campaign=campaign, version=version, imported=True)
-    return version
+def mode_of(unit: Annotation.Unit) -> Campaign.Mode:
+    """Return the mode of campaigns that judge this: pairs of conversations are compared like pairs of replies."""
+    return Campaign.Mode.STATIC if unit == Annotation.Unit.PAIR else Campaign.Mode.SINGLE
 
 
-def _add_replies(annotation: Annotation, plan: Sequence[ChatbotSample], versions: Mapping[str, Version]) -> None:
-    """Write a prompt, a reply and their conversation for each drawn reply. Conversations of all chatbots are mixed."""
-    by_conversation: dict[int, list[tuple[str, Drawn]]] = {}
-    for one in plan:
-        for drawn in one.drawn:
-            by_conversation.setdefault(drawn.conversation, []).append((one.chatbot, drawn))
-    order = list(by_conversation)
-    random.Random(f"{annotation.pk}:{annotation.seed}").shuffle(order)  # noqa: S311  an order to mix, not a secret
-    rows = [row for conversation in order for row in by_conversation[conversation]]
-    prompts = prompts_add(
-        prompt_set=annotation.campaign.prompt_set,
-        prompts=[NewPrompt(f"r{number}", None) for number in range(1, len(rows) + 1)],
-        origin=Prompt.Origin.LIVE,
-    )
-    replies: dict[str, list[tuple[Prompt, str | None]]] = {}
-    for prompt, (chatbot, _) in zip(prompts, rows, strict=True):
-        replies.setdefault(chatbot, []).append((prompt, None))
-    for chatbot, mine in replies.items():
-        replies_add(version=versions[chatbot], replies=mine, origin=Reply.Origin.LIVE)
-    source = "live_id" if annotation.conversation_set.campaign_id else "imported_id"
-    AnnotatedReply.objects.bulk_create(
-        (
-            AnnotatedReply(annotation=annotation, prompt=prompt, number=drawn.number, **{source: drawn.conversation})
-            for prompt, (_, drawn) in zip(prompts, rows, strict=True)
-        ),
-        batch_size=500,
-    )
+def block_terms(unit: Annotation.Unit) -> dict[str, int]:
+    """Return the usual size of blocks, and how long they are leased."""
+    if unit == Annotation.Unit.REPLY:
+        return {"block_size": MOST_IN_A_BLOCK, "lease_s": Design().lease_s}
+    return {"block_size": CONVERSATIONS_IN_A_BLOCK, "lease_s": LEASE_OF_CONVERSATIONS_S}

@@ -14,15 +14,16 @@ import numpy as np
 
 from evalsite.campaigns.models import Campaign
 from evalsite.core.db import write_transaction
-from evalsite.scorecards.annotated_replies import ERRORS, turn_labels
-from evalsite.scorecards.conversations import ConversationRating, ScoredConversation, TurnLabel
+from evalsite.scorecards.annotated_replies import turn_labels
+from evalsite.scorecards.chatbot_profiles import chatbot_profiles
+from evalsite.scorecards.conversations import ERRORS, ConversationRating, ScoredConversation, TurnLabel
 from evalsite.scorecards.domains import DOMAINS
 from evalsite.scorecards.evidence import Classify, contexts, runs_of
-from evalsite.scorecards.live_conversations import live_conversations
+from evalsite.scorecards.live_conversations import live_conversations, live_labels
 from evalsite.scorecards.models import ConversationSet, ImportedConversation, ImportedRating, StoredScorecard
 from evalsite.scorecards.rating_prediction import predict_ratings
 from evalsite.scorecards.scorecard import Scorecard, scorecard_of
-from evalsite.scorecards.stored_conversations import conversation_of, rating_of, rows_of
+from evalsite.scorecards.stored_conversations import RATING_FIELDS, conversation_of, rating_of, rows_of
 from evalsite.scorecards.unified_scores import ScoreCells
 from evalsite.scorecards.values import prediction_values, scorecard_values
 from irt_engine.errors import NotIdentified
@@ -46,7 +47,12 @@ def scorecard_compute(*, conversation_set: ConversationSet, classify: Classify, 
     conversations, ratings = read.conversations, read.ratings
     found = scorecard_of(conversations, ratings, read.labels, runs=read.runs, seed=seed)
     content = scorecard_values(found.with_warnings(read.warnings))
-    content |= {"cells": _cells(found), "domains": _domains(conversations, read.runs), "over_time": _over_time(ratings)}
+    content |= {
+        "cells": _cells(found),
+        "domains": _domains(conversations, read.runs),
+        "over_time": _over_time(ratings),
+        "profiles": chatbot_profiles(conversations, ratings, read.runs, seed=seed),
+    }
     with write_transaction():
         stored = StoredScorecard.objects.create(
             conversation_set=conversation_set, conversations=len(conversations), content=content
@@ -72,7 +78,7 @@ class _Read:
         """Return the same with the labels of campaigns in place of those of files: their samples must not be mixed."""
         if not labels:
             return self
-        note = "response_error_rate uses the labels of annotators here, not those of files."
+        note = "response_error_rate uses the labels of annotation campaigns, not those of files or of the chat itself."
         return replace(self, labels=labels, warnings=[*self.warnings, *([note] if self.labels else [])])
 
 
@@ -85,7 +91,12 @@ def _live(campaign: Campaign, classify: Classify) -> _Read:
     runs = {key: runs_of([_NUMBER[domain[pair]] for pair in some]) for key, some in pairs.items()}
     ratings = [rating for one in conversations for rating in one.ratings]
     return _Read(
-        conversations, runs, ratings, [], [], lambda _: lambda asked: [domain.get(one, "none") for one in asked]
+        conversations,
+        runs,
+        ratings,
+        live_labels(campaign),
+        [],
+        lambda _: lambda asked: [domain.get(one, "none") for one in asked],
     )
 
 
@@ -128,8 +139,8 @@ def _ratings(conversation_set: ConversationSet) -> tuple[list[ConversationRating
     """Return the ratings of the criterion that is the rating, and a warning if there are others only."""
     rows = ImportedRating.objects.filter(conversation__conversation_set=conversation_set, turn=None)
     wanted = [conversation_set.criterion] if conversation_set.criterion else ["rating", "overall"]
-    main = rows.filter(criterion__in=wanted).select_related("conversation").defer("conversation__turns")
-    found = [rating_of(row) for row in main.order_by("pk").iterator(2_000)]
+    main = rows.filter(criterion__in=wanted).order_by("pk").values_list(*RATING_FIELDS)
+    found = [rating_of(*row) for row in main.iterator(2_000)]
     if found or not rows.exists():
         return found, []
     others = sorted(rows.order_by().values_list("criterion", flat=True).distinct())

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from itertools import pairwise
+
+ERRORS = frozenset({"incorrect", "irrelevant", "inappropriate"})  # labels of replies
 
 
 class Speaker(StrEnum):
@@ -76,6 +79,18 @@ class ScoredConversation:
     def reply_count(self) -> int:
         """Number of the chatbot's replies."""
         return sum(turn.speaker is Speaker.CHATBOT for turn in self.turns)
+
+    @property
+    def response_times_s(self) -> list[float]:
+        """Return the seconds from each message of the user to the reply of the chatbot, as far as times are known."""
+        return [
+            (now.at - before.at).total_seconds()
+            for before, now in pairwise(self.turns)
+            if now.speaker is Speaker.CHATBOT
+            and before.speaker is Speaker.USER
+            and before.at is not None
+            and now.at is not None
+        ]
 
     @property
     def duration_s(self) -> float | None:

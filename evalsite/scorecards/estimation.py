@@ -20,8 +20,7 @@ from irt_engine.scorecard import (
     domain_entropy,
     group_rating_sd,
     median,
-    rarefied_frequency,
-    rarefied_vocabulary,
+    rarefied_keywords,
     ratio,
     resample,
     reverse_coefficient_of_variation,
@@ -139,7 +138,7 @@ def _group_sample(evidence: Evidence, domains: Sequence[int | None], clusters: I
     ]
     kept = np.array([row for row, _, _ in rows], np.int64)
     groups = np.array([group for _, _, group in rows], np.int64)
-    return Sample(group_rating_sd([rating for _, rating, _ in rows], groups), clusters[kept])
+    return Sample(group_rating_sd([rating for _, rating, _ in rows], groups), clusters[kept], least=0.0)
 
 
 def _vocabulary_samples(evidence: Evidence, sizes: EqualSizes, numbers: dict[str, int]) -> dict[str, Sample]:
@@ -147,7 +146,5 @@ def _vocabulary_samples(evidence: Evidence, sizes: EqualSizes, numbers: dict[str
     keywords, replies = keyword_counts(evidence)
     if keywords.shape[1] == 0:
         return {}
-    return {
-        "vocabulary": Sample(rarefied_vocabulary(keywords, replies, size=sizes.replies), clusters),
-        "topic_frequency": Sample(rarefied_frequency(keywords, replies, size=sizes.replies), clusters),
-    }
+    statistic = rarefied_keywords(keywords, replies, size=sizes.replies)
+    return {"keywords": Sample(statistic, clusters, names=("vocabulary", "topic_frequency"))}

@@ -8,6 +8,7 @@ by suffix. Longer runs are split into their words.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from pathlib import Path
 
 MAX_WORDS = 3
@@ -20,12 +21,20 @@ def keywords(text: str) -> frozenset[str]:
     found: set[str] = set()
     run: list[str] = []
     for word in [*_WORD.findall(text.lower()), "."]:
-        if word[0].isalpha() and len(word) > 1 and word not in _COMMON:
-            run.append(_singular(word.removesuffix("'s")))
+        if part := _part(word):
+            run.append(part)
             continue
         found.update([" ".join(run)] if 0 < len(run) <= MAX_WORDS else run)
         run = []
     return frozenset(found)
+
+
+@lru_cache(maxsize=100_000)
+def _part(word: str) -> str:
+    """Return the word as keywords have it; "" if it ends a run."""
+    if word[0].isalpha() and len(word) > 1 and word not in _COMMON:
+        return _singular(word.removesuffix("'s"))
+    return ""
 
 
 def _singular(word: str) -> str:

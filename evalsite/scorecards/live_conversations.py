@@ -12,10 +12,19 @@ from typing import Any
 from django.db.models import Count, Exists, F, Max, OuterRef, Prefetch, Q, QuerySet
 
 from evalsite.boards.live_turns import chatbot_names
-from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.models import Aspect, Campaign
 from evalsite.dialogues.models import Continuation, Conversation, ConversationEntrant, Utterance
+from evalsite.judgments.item_keys import item_parts
+from evalsite.judgments.models import Answer
 from evalsite.judgments.selectors import annotators_excluded
-from evalsite.scorecards.conversations import ConversationRating, ScoredConversation, ScoredTurn, Speaker
+from evalsite.scorecards.conversations import (
+    ERRORS,
+    ConversationRating,
+    ScoredConversation,
+    ScoredTurn,
+    Speaker,
+    TurnLabel,
+)
 
 CRITERION = "rating"
 _CHUNK = 500
@@ -40,6 +49,26 @@ def live_conversations(campaign: Campaign) -> Iterator[ScoredConversation]:
     rows = finished_conversations(campaign).select_related("annotator").prefetch_related(present, said)
     for row in rows.iterator(_CHUNK):
         yield _conversation_of(row, names)
+
+
+def live_labels(campaign: Campaign) -> list[TurnLabel]:
+    """Return the labels that annotators gave to replies turn by turn, as errors or not.
+
+    They are the answers to the first question whose labels include an error. Turns are numbered in their conversation.
+    """
+    labels = campaign.rubric.aspects.filter(kind=Aspect.Kind.LABEL).order_by("position")
+    aspect = next((one for one in labels if ERRORS.intersection(one.labels)), None)
+    if aspect is None:
+        return []
+    names, turn = chatbot_names(campaign), "judgment__assignment__turn"
+    answers = Answer.objects.filter(aspect=aspect, judgment__superseded_by=None).exclude(value=Answer.Value.NONE)
+    answers = answers.filter(**{f"{turn}__conversation__in": finished_conversations(campaign).values("pk")})
+    fields = (f"{turn}__conversation__public_id", "judgment__assignment__item", f"{turn}__number", "value")
+    rows = answers.order_by("pk").values_list(*fields)
+    return [
+        TurnLabel(str(conversation), names[item_parts(item)[1][0]], number, value in ERRORS)
+        for conversation, item, number, value in rows.iterator()
+    ]
 
 
 def live_mark(campaign: Campaign) -> str:

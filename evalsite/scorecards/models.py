@@ -6,9 +6,11 @@ Conversations are personal data: they can be deleted, and who was erased does no
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from evalsite.accounts.models import Organisation, OwnedQuerySet
 from evalsite.campaigns.models import Campaign
+from evalsite.chatbots.models import Reply
 from evalsite.core.db import PublicModel
 from evalsite.core.names import ShownNames
 from evalsite.dialogues.models import Conversation
@@ -130,33 +132,60 @@ class ErasedUser(models.Model):
 
 
 class Annotation(models.Model):
-    """A campaign that labels a random sample of the replies in a set of conversations."""
+    """A campaign that judges a random sample of a set: its replies, whole conversations, or pairs of conversations."""
+
+    class Unit(models.TextChoices):
+        """What one assignment shows."""
+
+        REPLY = "reply", _("one reply with the conversation before it")
+        CONVERSATION = "conversation", _("one whole conversation")
+        PAIR = "pair", _("two whole conversations of different chatbots")
 
     campaign = models.OneToOneField(Campaign, on_delete=models.PROTECT, related_name="annotation")
     conversation_set = models.ForeignKey(ConversationSet, on_delete=models.CASCADE, related_name="annotations")
+    unit = models.CharField(max_length=12, choices=Unit, default=Unit.REPLY)
     whole_conversations = models.BooleanField(default=False, help_text="conversations are drawn, with all replies")
     seed = models.PositiveIntegerField(default=0, help_text="of the sample")
+    size = models.JSONField(default=dict, help_text="share, number, or half_width and rate; {}: not recorded")
+    error_below = models.FloatField(null=True, blank=True, help_text="ratings below are errors; null: the lowest")
     created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(unit__in=["reply", "conversation", "pair"]), name="annotation_unit_known"
+            )
+        ]
 
     def __str__(self) -> str:
         return f"annotation of {self.conversation_set}"
 
+    @property
+    def largest_sample(self) -> int:
+        """Return the number of replies of the chatbot with the most."""
+        replies = self.replies.values("prompt__replies__version").annotate(n=models.Count("pk"))
+        return max((row["n"] for row in replies), default=1)
+
 
 class AnnotatedReply(models.Model):
-    """A sampled reply: the n-th one of its conversation. Its prompt and its reply row have no text.
+    """A sampled reply: the n-th one of its conversation, or the whole conversation (`number` null).
 
+    Its prompt and its reply row have no text. In a campaign of pairs, a prompt has one conversation of each chatbot.
     The texts stay in the conversation. Whoever erases the conversation erases them here, too.
     """
 
     annotation = models.ForeignKey(Annotation, on_delete=models.CASCADE, related_name="replies")
-    prompt = models.OneToOneField(Prompt, on_delete=models.PROTECT, related_name="annotated_reply")
+    prompt = models.ForeignKey(Prompt, on_delete=models.PROTECT, related_name="annotated_replies")
+    reply = models.OneToOneField(Reply, on_delete=models.PROTECT, related_name="annotated_reply")
     imported = models.ForeignKey(
         ImportedConversation, null=True, blank=True, on_delete=models.CASCADE, related_name="annotated_replies"
     )
     live = models.ForeignKey(
         Conversation, null=True, blank=True, on_delete=models.PROTECT, related_name="annotated_replies"
     )
-    number = models.PositiveIntegerField(help_text="of the reply in its conversation, from 1")
+    number = models.PositiveIntegerField(
+        null=True, blank=True, help_text="of the reply in its conversation, from 1; null: the whole conversation"
+    )
 
     class Meta:
         verbose_name_plural = "annotated replies"
@@ -165,11 +194,14 @@ class AnnotatedReply(models.Model):
                 condition=Q(imported__isnull=False, live__isnull=True) | Q(imported__isnull=True, live__isnull=False),
                 name="annotated_reply_has_one_conversation",
             ),
-            models.CheckConstraint(condition=Q(number__gte=1), name="annotated_reply_from_one"),
+            models.CheckConstraint(
+                condition=Q(number__isnull=True) | Q(number__gte=1), name="annotated_reply_from_one"
+            ),
         ]
 
     def __str__(self) -> str:
-        return f"reply {self.number} of {self.imported or self.live}"
+        conversation = self.imported or self.live
+        return str(conversation) if self.number is None else f"reply {self.number} of {conversation}"
 
 
 class StoredScorecard(PublicModel):

@@ -98,14 +98,7 @@ def _overlaps(conversation: ScoredConversation) -> list[float]:
 
 def _times(conversation: ScoredConversation) -> list[float]:
     """Return the duration and the median response time of the chatbot, in seconds."""
-    waits = [
-        (now.at - before.at).total_seconds()
-        for before, now in pairwise(conversation.turns)
-        if now.speaker is Speaker.CHATBOT
-        and before.speaker is Speaker.USER
-        and before.at is not None
-        and now.at is not None
-    ]
+    waits = conversation.response_times_s
     duration = conversation.duration_s
     return [np.nan if duration is None else duration, float(np.median(waits)) if waits else np.nan]
 

@@ -1,39 +1,47 @@
-"""Predicted ratings of conversations: gradient boosting, evaluated on conversations that the model has not seen."""
+"""Predicted ratings of conversations, evaluated on conversations that the model has not seen."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
-from joblib import parallel_config
-from scipy.sparse import csr_array
-from sklearn.decomposition import TruncatedSVD
-from sklearn.ensemble import HistGradientBoostingRegressor
-from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.model_selection import GroupKFold
-from threadpoolctl import threadpool_limits
 
-from evalsite.scorecards.conversations import ConversationRating, ScoredConversation, Speaker
+from evalsite.scorecards.conversations import ConversationRating, ScoredConversation
 from evalsite.scorecards.evidence import Classify
-from evalsite.scorecards.rating_features import ConversationFeatures, features_of
-from irt_engine.arrays import BoolArray, FloatArray, IntArray
+from evalsite.scorecards.rating_network import HierarchicalLstm
+from evalsite.scorecards.rating_trees import GradientBoosting
+from irt_engine.arrays import FloatArray, IntArray
 from irt_engine.errors import NotIdentified
 from irt_engine.scorecard import PredictionError, RatingCeiling, prediction_error, rating_ceiling, residual_limits
 
 FOLDS = 5
 LEAST_RATED = 20  # Conversations with a rating.
-_MOST_N_GRAMS, _LEAST_FREQUENCY = 5_000, 5  # Conversations of the fold with the n-gram.
-_COMPONENTS = 40  # Of the n-grams of each speaker.
-_LEAST_SIZE_OF_LEAF = 40
+PREDICTORS = (GradientBoosting.name, HierarchicalLstm.name)
+
+
+class FittedPredictor(Protocol):
+    """A model that predicts the ratings of conversations, by their places."""
+
+    def predict(self, rows: IntArray) -> FloatArray: ...
+
+
+class RatingPredictor(Protocol):
+    """What learns from the ratings of some of its conversations, by their places."""
+
+    name: str
+
+    def fit(self, rows: IntArray, observed: FloatArray, seed: int) -> FittedPredictor: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
     """Errors of a predictor in folds.
 
-    predictor: `gradient_boosting`, or a baseline: `constant_mean` or `random`.
+    predictor: one of `PREDICTORS`, or a baseline: `constant_mean` or `random`.
     folds: what stays together in a fold: `conversation`, `user` or `chatbot`.
     share_of_ceiling: Pearson's r over its ceiling; None if either is unknown.
     """
@@ -71,6 +79,7 @@ def predict_ratings(
     ratings: Sequence[ConversationRating],
     *,
     classify: Classify | None = None,
+    predictor: str = GradientBoosting.name,
     scale: tuple[float, float] = (1, 5),
     folds: int = FOLDS,
     seed: int = 0,
@@ -85,6 +94,8 @@ def predict_ratings(
         Ratings of whole conversations, of the one criterion that is the rating.
     classify
         Function of (previous, utterance) pairs that returns their domains; None leaves out the features of topics.
+    predictor
+        Name of the model (`PREDICTORS`). The network reads transcripts alone.
     scale
         Lowest and highest rating.
     folds
@@ -96,6 +107,8 @@ def predict_ratings(
     ------
     NotIdentified
         If fewer than 20 conversations have a rating, or all have the same.
+    EngineError
+        If the model needs a library that is not installed.
     """
     values = _ratings_by_conversation(ratings)
     rated = [one for one in conversations if one.conversation_id in values]
@@ -109,23 +122,28 @@ def predict_ratings(
     if np.ptp(observed) == 0:
         raise NotIdentified("all conversations have the same rating", code="constant", hint="Add ratings that differ.")
     unrated = [one for one in conversations if one.conversation_id not in values]
-    every = features_of([*rated, *unrated], classify)
-    features = every.rows(np.arange(len(rated)))
+    learner = _predictor(predictor, [*rated, *unrated], classify)
     ceiling, warnings = _ceiling([values[one.conversation_id] for one in rated])
     evaluations: list[Evaluation] = []
     held_out = np.zeros(len(rated))
     for kind, groups in _groupings(rated):
-        predicted, mean = _out_of_fold(features, observed, groups, min(folds, int(groups.max()) + 1), seed)
+        predicted, mean = _out_of_fold(learner, observed, groups, min(folds, int(groups.max()) + 1), seed)
         guesses = np.random.default_rng(seed).uniform(*scale, size=len(rated))
-        named = (("gradient_boosting", predicted), ("constant_mean", mean), ("random", guesses))
+        named = ((learner.name, predicted), ("constant_mean", mean), ("random", guesses))
         evaluations += [_evaluation(name, kind, observed, found, ceiling) for name, found in named]
         held_out = predicted if kind == "conversation" else held_out
-    others = every.rows(np.arange(len(rated), len(rated) + len(unrated)))
     predictions: list[PredictedRating] = []
     if unrated:
-        found = _Model.fit(features, observed, seed).predict(others)
+        others = np.arange(len(rated), len(rated) + len(unrated))
+        found = learner.fit(np.arange(len(rated)), observed, seed).predict(others)
         predictions = _with_limits(unrated, found, residual_limits(observed - held_out), scale)
     return RatingPrediction(len(rated), ceiling, tuple(evaluations), tuple(predictions), tuple(warnings))
+
+
+def _predictor(name: str, conversations: Sequence[ScoredConversation], classify: Classify | None) -> RatingPredictor:
+    return (
+        HierarchicalLstm(conversations) if name == HierarchicalLstm.name else GradientBoosting(conversations, classify)
+    )
 
 
 def _ratings_by_conversation(ratings: Sequence[ConversationRating]) -> Mapping[str, list[float]]:
@@ -157,13 +175,12 @@ def _numbered(labels: Sequence[str]) -> IntArray:
 
 
 def _out_of_fold(
-    features: ConversationFeatures, observed: FloatArray, groups: IntArray, count: int, seed: int
+    learner: RatingPredictor, observed: FloatArray, groups: IntArray, count: int, seed: int
 ) -> tuple[FloatArray, FloatArray]:
     """Return predictions of each conversation by a model of the other folds, and the means of those folds."""
     predicted, means = np.zeros(len(observed)), np.zeros(len(observed))
     for learned, left_out in GroupKFold(count, shuffle=True, random_state=seed).split(observed, groups=groups):
-        model = _Model.fit(features.rows(learned), observed[learned], seed)
-        predicted[left_out] = model.predict(features.rows(left_out))
+        predicted[left_out] = learner.fit(learned, observed[learned], seed).predict(left_out)
         means[left_out] = observed[learned].mean()
     return predicted, means
 
@@ -183,61 +200,3 @@ def _with_limits(
 ) -> list[PredictedRating]:
     rows = zip(unrated, np.clip(found[:, None] + [0.0, *limits], *scale), strict=True)
     return [PredictedRating(one.conversation_id, one.chatbot, *(float(v) for v in row)) for one, row in rows]
-
-
-class _NGrams:
-    """N-grams of one speaker as a few components, learned from the conversations of a fold alone."""
-
-    def __init__(self, counts: csr_array, seed: int) -> None:
-        frequency = np.bincount(counts.indices, minlength=counts.shape[1])
-        common = np.argsort(-frequency, kind="stable")[:_MOST_N_GRAMS]
-        self._columns = np.sort(common[frequency[common] >= min(_LEAST_FREQUENCY, counts.shape[0])])
-        self._weights = TfidfTransformer(sublinear_tf=True)
-        size = min(_COMPONENTS, len(self._columns) - 1, counts.shape[0] - 1)
-        self._components: TruncatedSVD | None = None
-        if size > 0:
-            weighted = self._weights.fit_transform(counts[:, self._columns])
-            with np.errstate(divide="ignore", invalid="ignore"):  # Texts that are all equal explain 0 of 0.
-                self._components = TruncatedSVD(size, n_iter=2, random_state=seed).fit(weighted)
-
-    def transform(self, counts: csr_array) -> FloatArray:
-        if self._components is None:
-            return np.zeros((counts.shape[0], 0))
-        weighted = self._weights.transform(counts[:, self._columns])
-        return np.asarray(self._components.transform(weighted), np.float64)
-
-
-@dataclass(frozen=True, slots=True)
-class _Model:
-    """N-grams and the trees over them and the numbers that are known of a conversation at least (`columns`)."""
-
-    n_grams: Mapping[Speaker, _NGrams]
-    columns: BoolArray
-    trees: HistGradientBoostingRegressor
-
-    @classmethod
-    def fit(cls, features: ConversationFeatures, observed: FloatArray, seed: int) -> _Model:
-        n_grams = {speaker: _NGrams(counts, seed) for speaker, counts in features.n_grams.items()}
-        trees = HistGradientBoostingRegressor(
-            max_iter=120,
-            learning_rate=0.04,
-            max_leaf_nodes=6,
-            min_samples_leaf=max(2, min(_LEAST_SIZE_OF_LEAF, len(observed) // 10)),
-            l2_regularization=10,
-            max_features=0.3,
-            early_stopping=False,
-            random_state=seed,
-        )
-        columns: BoolArray = np.asarray(np.isfinite(features.numbers).any(axis=0), bool)
-        # A worker starts no processes, and leaves the other processors to the site.
-        with parallel_config(backend="threading"), threadpool_limits(1):
-            trees.fit(_matrix(n_grams, columns, features), observed)
-        return cls(n_grams, columns, trees)
-
-    def predict(self, features: ConversationFeatures) -> FloatArray:
-        return np.asarray(self.trees.predict(_matrix(self.n_grams, self.columns, features)), np.float64)
-
-
-def _matrix(n_grams: Mapping[Speaker, _NGrams], columns: BoolArray, features: ConversationFeatures) -> FloatArray:
-    parts = [found.transform(features.n_grams[speaker]) for speaker, found in n_grams.items()]
-    return np.hstack([features.numbers[:, columns], *parts])

@@ -51,6 +51,15 @@ class SampleRequest:
         if not 0 < self.rate < 1:
             raise InvalidInput(gettext("An error rate is between 0 and 1."), field="rate")
 
+    @property
+    def size(self) -> dict[str, float]:
+        """Return the share, the number, or the half-width with its expected rate, by name."""
+        if self.share is not None:
+            return {"share": self.share}
+        if self.number is not None:
+            return {"number": self.number}
+        return {"half_width": self.half_width or 0.0, "rate": self.rate}
+
 
 class Drawn(NamedTuple):
     """The n-th reply of a conversation."""

@@ -102,6 +102,7 @@ def scorecard_document(shown: ShownScorecard) -> dict[str, Any]:
         "weights": dict(shown.weights),
         "unified": shown.unified,
         **{name: shown.content[name] for name in kept},
+        "profiles": shown.content.get("profiles", {}),
         "prediction": shown.stored.prediction,
         "conversations": shown.stored.conversations,
         "computed_at": shown.stored.computed_at.isoformat(),

@@ -179,7 +179,8 @@ def scorecard_request(conversation_set: ConversationSet, *, wait: timedelta = ti
 
 def annotation_scorecard_request(campaign: Campaign) -> None:
     """Queue a new scorecard of the set that a campaign annotates: at most every ten minutes, and at its end."""
-    found = Annotation.objects.filter(campaign=campaign).select_related("conversation_set").first()
+    of_replies = Annotation.objects.filter(campaign=campaign, unit=Annotation.Unit.REPLY)
+    found = of_replies.select_related("conversation_set").first()
     if found is None or not Judgment.objects.filter(batch__campaign=campaign, batch__state=Batch.State.CLOSED).exists():
         return
     stored = found.conversation_set.scorecards.order_by("-pk").values_list("computed_at", flat=True).first()

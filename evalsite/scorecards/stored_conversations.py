@@ -10,6 +10,7 @@ from evalsite.core.tokens import keyed_hashes
 from evalsite.scorecards.conversations import ConversationRating, RaterGroup, ScoredConversation, ScoredTurn, Speaker
 from evalsite.scorecards.models import ConversationSet, ImportedConversation, ImportedRating
 
+RATING_FIELDS = ("conversation__key", "conversation__chatbot", "criterion", "value", "group", "user_key", "at")
 _CHUNK = 2_000
 
 
@@ -70,14 +71,11 @@ def conversation_of(row: ImportedConversation) -> ScoredConversation:
     )
 
 
-def rating_of(row: ImportedRating) -> ConversationRating:
-    """Return the rating of a row whose conversation is loaded."""
-    assert row.value is not None  # noqa: S101  a rating of a whole conversation has no label
-    conversation = row.conversation
-    user = row.user_key or None
-    return ConversationRating(
-        conversation.key, conversation.chatbot, row.criterion, row.value, RaterGroup(row.group), user, row.at
-    )
+def rating_of(
+    key: str, chatbot: str, criterion: str, value: float, group: str, user_key: str, at: datetime | None
+) -> ConversationRating:
+    """Return the rating of a row by its `RATING_FIELDS`."""
+    return ConversationRating(key, chatbot, criterion, value, RaterGroup(group), user_key or None, at)
 
 
 def rows_of(conversation_set: ConversationSet) -> Iterator[ImportedConversation]:

@@ -20,11 +20,11 @@ from evalsite.core.errors import InvalidInput
 from evalsite.scorecards.domains import DOMAINS
 from evalsite.scorecards.topic_examples import Example, TrainingText, examples_in_context, thinned
 from evalsite.scorecards.topic_features import Pairs, TopicFeatures
-from irt_engine.arrays import FloatArray
+from irt_engine.arrays import FloatArray, IntArray
 
 FORMAT = 2
 _CHUNK = 5_000  # Utterances in memory at a time.
-_HELD_OUT = 0.2
+_CALIBRATION_FOLDS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,14 +103,12 @@ class TopicClassifier:
 def train(text: TrainingText, *, source: str = "", seed: int = 0) -> TopicClassifier:
     """Return a classifier of the text.
 
-    It is calibrated on a fifth of the utterances, which a first fit has not seen. They lose most words of the lists:
-    who wrote the utterances also wrote the lists, and other people's words are listed less often.
+    It is calibrated on the utterances of each fold, said by a fit that has not seen them. They lose most words of the
+    lists: who wrote the utterances also wrote the lists, and other people's words are listed less often.
     """
-    learned, held_out = _split(text, seed)
-    first = _fit(learned, source, seed)
-    unseen = thinned(examples_in_context(held_out, seed), text.words, seed)
-    temperature = _temperature(first, unseen) if unseen else 1.0
+    scored = [_scored(text, *split, source, seed) for split in _splits(text, seed)]
     final = _fit(text, source, seed)
+    temperature = _temperature([one for one in scored if len(one[1])])
     return TopicClassifier(
         final.features, final.domains, final.coefficients, final.intercepts, temperature, final.source
     )
@@ -149,24 +147,34 @@ def _domain_words(text: TrainingText) -> dict[str, list[int]]:
     return {word: sorted(numbers) for word, numbers in found.items()}
 
 
-def _split(text: TrainingText, seed: int) -> tuple[TrainingText, TrainingText]:
-    """Return a text to learn from, and one of utterances held out."""
+def _splits(text: TrainingText, seed: int) -> Iterator[tuple[TrainingText, TrainingText]]:
+    """Yield for each fold a text to learn from, and one of utterances held out."""
     order = list(text.utterances)
     random.Random(seed).shuffle(order)  # noqa: S311  not for secrets
-    cut = round(_HELD_OUT * len(order))
-    learned, held_out = tuple(order[cut:]), tuple(order[:cut])
-    return replace(text, utterances=learned), TrainingText(held_out, (), text.reactions)
+    for fold in range(_CALIBRATION_FOLDS):
+        learned = tuple(one for place, one in enumerate(order) if place % _CALIBRATION_FOLDS != fold)
+        held_out = tuple(order[fold::_CALIBRATION_FOLDS])
+        yield replace(text, utterances=learned), TrainingText(held_out, (), text.reactions)
 
 
-def _temperature(classifier: TopicClassifier, examples: Sequence[Example]) -> float:
-    """Return the temperature of the greatest likelihood (Guo et al. 2017, On Calibration of Modern Neural Networks)."""
+def _scored(
+    text: TrainingText, learned: TrainingText, held_out: TrainingText, source: str, seed: int
+) -> tuple[FloatArray, IntArray]:
+    """Return the logits (n, domains) of examples held out, and the columns of their domains."""
+    classifier = _fit(learned, source, seed)
     number = {name: position for position, name in enumerate(classifier.domains)}
-    known = [one for one in examples if one.domain in number]
+    unseen = thinned(examples_in_context(held_out, seed), text.words, seed)
+    known = [one for one in unseen if one.domain in number]
     logits = classifier._logits([(one.previous, one.utterance) for one in known])
-    truth = np.array([number[one.domain] for one in known])
+    return logits, np.array([number[one.domain] for one in known], np.int64)
+
+
+def _temperature(scored: Sequence[tuple[FloatArray, IntArray]]) -> float:
+    """Return the temperature of the greatest likelihood (Guo et al. 2017, On Calibration of Modern Neural Networks)."""
 
     def loss(log_temperature: float) -> float:
-        logs = log_softmax(logits / np.exp(log_temperature), axis=1)
-        return -float(logs[np.arange(len(truth)), truth].mean())
+        logs = [log_softmax(logits / np.exp(log_temperature), axis=1) for logits, _ in scored]
+        each = [one[np.arange(len(truth)), truth] for one, (_, truth) in zip(logs, scored, strict=True)]
+        return -float(np.concatenate(each).mean())
 
-    return float(np.exp(minimize_scalar(loss, bounds=(-2.0, 2.0), method="bounded").x))
+    return float(np.exp(minimize_scalar(loss, bounds=(-2.0, 2.0), method="bounded").x)) if scored else 1.0

@@ -17,8 +17,10 @@ def reweighted(content: Mapping[str, Any], weights: Mapping[str, float]) -> dict
         scale = [weights.get(metric, 1.0) for metric in one["metrics"]]
         totals = _totals(one["cells"], scale)
         replicated = [_totals(cells, scale) for cells in one["replicates"]]
-        limits = [_limits(value, [row[place] for row in replicated]) for place, value in enumerate(totals)]
-        bands = _bands(totals, limits, lowest=strategy in _LOWEST_IS_BEST)
+        lowest = strategy in _LOWEST_IS_BEST
+        ranks = (sum(scale), len(chatbots) * sum(scale)) if lowest else None
+        limits = [_limits(value, [row[place] for row in replicated], ranks) for place, value in enumerate(totals)]
+        bands = _bands(totals, limits, lowest=lowest)
         found[strategy] = {
             name: {"value": totals[place], "lower": limits[place][0], "upper": limits[place][1],
                    "n": sum(weight > 0 for weight in scale), "band": bands[place]}
@@ -41,11 +43,16 @@ def _totals(cells: Sequence[Sequence[float]], scale: Sequence[float]) -> list[fl
     return [sum(weight * row[place] for weight, row in used) for place in range(len(used[0][1]))]
 
 
-def _limits(value: float, replicates: Sequence[float]) -> tuple[float | None, float | None]:
+def _limits(
+    value: float, replicates: Sequence[float], ranks: tuple[float, float] | None
+) -> tuple[float | None, float | None]:
+    """Return the interval as the engine does: basic for sums of ranks within `ranks`, percentiles otherwise."""
     if len(replicates) < 2:
         return None, None
     ordered = sorted(replicates)
     lower, upper = (_quantile(ordered, share) for share in (0.5 - _LEVEL / 2, 0.5 + _LEVEL / 2))
+    if ranks is not None:
+        lower, upper = (min(max(2 * value - limit, ranks[0]), ranks[1]) for limit in (upper, lower))
     return min(lower, value), max(upper, value)
 
 
