@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evalsite.boards.chart_data import points
-from evalsite.boards.models import Board
+from evalsite.boards.models import Board, Snapshot
 from evalsite.boards.rows import BoardRow, board_rows
 from evalsite.boards.selectors import snapshot_current
 from evalsite.campaigns.models import Campaign
@@ -16,8 +16,10 @@ from evalsite.exchange.vote_file import Votes, read_votes
 from evalsite.judgments.judgment_lists import entrant_names
 from evalsite.judgments.selectors import CountedVote
 from evalsite.refits.known_ties import ties_fitted
-from irt_engine import ResponseTable
-from scheduler.estimator import estimate
+from evalsite.refits.mapping import conversation_items
+from irt_engine import FitResult, Posterior, ResponseTable, WarmStart
+from irt_engine.agreement import merged_fit
+from scheduler.estimator import estimate_with_warm_start
 
 TOLERANCE = 1e-9
 
@@ -50,15 +52,34 @@ def board_verify(*, board: Board, path: Path) -> Verified:
     Raises VoteFileError and EngineError. Raises Conflict for a board without a snapshot or without its own campaign.
     Raises Conflict for a file with other chatbots or another number of judgments.
     """
+    _check(board)
+    return votes_verify(board=board, votes=read_votes(path))
+
+
+def _check(board: Board) -> tuple[Campaign, Snapshot]:
+    """Return campaign and snapshot of a board that can be fitted again. Raises Conflict."""
     campaign, snapshot = board.default_of, snapshot_current(board)
     if campaign is None or snapshot is None:
         raise Conflict(
             "The board has no snapshot, or belongs to no single campaign.", hint="Verify a campaign's own board."
         )
-    votes = read_votes(path)
+    if campaign.is_live and campaign.live.chatbots_per_conversation > 2:
+        raise Conflict(
+            "Turns of more than two chatbots are not in exports of judgments.",
+            hint="Verify the board of a campaign with two chatbots in a conversation.",
+        )
+    return campaign, snapshot
+
+
+def votes_verify(*, board: Board, votes: Votes) -> Verified:
+    """Fit these votes of a board's campaign from scratch and compare with its newest snapshot.
+
+    Raises EngineError, and Conflict as `board_verify`.
+    """
+    campaign, snapshot = _check(board)
     if len(votes) != snapshot.judgments:
         raise Conflict(
-            f"{path} has {len(votes):,} judgments, snapshot {snapshot.number} has {snapshot.judgments:,}.",
+            f"{votes.path} has {len(votes):,} judgments, snapshot {snapshot.number} has {snapshot.judgments:,}.",
             hint="Export again when the board is up to date.",
         )
     rows: dict[str, BoardRow] = {row["version"]: row for row in snapshot.rows}
@@ -66,7 +87,7 @@ def board_verify(*, board: Board, path: Path) -> Verified:
     known = {version: row.get("known_ties", 0) for version, row in rows.items()}
     again = _rows(campaign, votes, snapshot.seed, known)
     if rows.keys() != again.keys():
-        raise Conflict(f"{path} has other chatbots than the board.", hint="Export this campaign's judgments.")
+        raise Conflict(f"{votes.path} has other chatbots than the board.", hint="Export this campaign's judgments.")
     pairs = [(rows[version], again[version]) for version in rows]
     return Verified(
         snapshot=snapshot.number,
@@ -87,10 +108,12 @@ def _rows(campaign: Campaign, votes: Votes, seed: int, known: Mapping[str, int])
         raise Conflict(f"{votes.path} names {unknown[0]!r}, which is not in the campaign.", hint="Export it again.")
     first, second = ([versions[name] for name in names] for names in (votes.system_a, votes.system_b))
     ties = _ties(campaign, {*first, *second})
+    item_of = conversation_items([campaign])
+    items = [item_of.get(prompt, prompt) for prompt in votes.prompt_key]
     table = ResponseTable.from_votes(
         [*map(str, first), *(str(tie.first_version) for tie, _ in ties)],
         [*map(str, second), *(str(tie.second_version) for tie, _ in ties)],
-        [*votes.prompt_key, *(prompt for _, prompt in ties)],
+        [*items, *(prompt for _, prompt in ties)],
         [*votes.outcome, *(tie.outcome for tie, _ in ties)],
         annotator_id=[*votes.annotator_id, *(None for _ in ties)],
         a_first=[*votes.a_first, *(None for _ in ties)],
@@ -98,7 +121,15 @@ def _rows(campaign: Campaign, votes: Votes, seed: int, known: Mapping[str, int])
     cast = [CountedVote(a, b, 0, None, y, True) for a, b, y in zip(first, second, votes.outcome, strict=True)]
     ids = campaign.entrants.values_list("version_id", "version__public_id")
     counts = {version: known.get(str(public_id), 0) for version, public_id in ids}
-    return {row["version"]: row for row in board_rows(estimate(table, seed=seed), points(cast, counts)).values()}
+    return {row["version"]: row for row in board_rows(_fitted(campaign, table, seed), points(cast, counts)).values()}
+
+
+def _fitted(campaign: Campaign, table: ResponseTable, seed: int) -> Posterior:
+    def estimated(votes: ResponseTable, start: WarmStart | None) -> FitResult:
+        return estimate_with_warm_start(votes, start, seed, tiers=campaign.plan.tiers)
+
+    found = merged_fit(table, estimated)[0] if campaign.plan.merge_redundant else estimated(table, None)
+    return found.posterior
 
 
 def _ties(campaign: Campaign, versions: set[int]) -> list[tuple[CountedVote, str]]:

@@ -5,16 +5,23 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, fields
+from typing import TYPE_CHECKING
 
 from evalsite.core.row_files import csv_text
-from evalsite.exchange.campaign_planning import CampaignPlan
 from evalsite.exchange.file_ranking import ChatbotRow, PairRow, Ranking
-from evalsite.exchange.replays import Replay
+
+if TYPE_CHECKING:  # They load the simulation of campaigns.
+    from evalsite.exchange.campaign_planning import CampaignPlan
+    from evalsite.exchange.replays import Replay
 
 
 def as_json(ranking: Ranking) -> str:
-    """Return one line of JSON with exactly the fields of `Ranking`, without NaN or Infinity, which JSON lacks."""
-    return json.dumps(asdict(ranking), allow_nan=False)
+    """Return one line of JSON with the fields of `Ranking`, without NaN or Infinity, which JSON lacks.
+
+    Parts that were not asked for are left out.
+    """
+    document = asdict(ranking)
+    return json.dumps({key: part for key, part in document.items() if part is not None}, allow_nan=False)
 
 
 def replay_as_json(replay: Replay) -> str:

@@ -17,6 +17,7 @@ from scheduler.estimator import estimate
 from scheduler.policies.design import DEFAULT_DESIGN
 from scheduler.replay import replay, simulated_votes
 from scheduler.replay_measures import ReplayPoint, ReplayReference, reference_of, reference_of_truth
+from scheduler.tiers import TIERS
 
 Progress = Callable[[int, int], None]
 
@@ -53,7 +54,7 @@ class ReplaySettings:
     budget: int
     every: int
     seed: int
-    tiers: int = 1
+    tiers: int = TIERS
 
 
 def replay_votes(votes: Votes, run: ReplaySettings, progress: Progress | None = None) -> Replay:
@@ -65,7 +66,7 @@ def replay_votes(votes: Votes, run: ReplaySettings, progress: Progress | None = 
     with warnings.catch_warnings():
         # Each point has its coverage, which shows how reliable an uncertain fit is.
         warnings.simplefilter("ignore", EngineWarning)
-        reference = reference_of(estimate(table))
+        reference = reference_of(estimate(table, tiers=run.tiers))
         return _replay(table, reference, run, votes.warnings, progress)
 
 

@@ -12,7 +12,7 @@ from evalsite.exchange.errors import FormatError, listed
 from evalsite.exchange.json_records import Nested, cell_text
 
 BATCH = 200  # Rows of a Parquet file in memory: a few bytes can stand for a long text in each row.
-_EXTRA = "Install the optional packages (pip install pyarrow openpyxl), or save the file as CSV."
+_EXTRA = "Install the extra `files` (pip install 'touchstone-eval[files]'), or save the file as CSV."
 
 
 def parquet_rows(file: io.BufferedReader) -> Iterator[list[str]]:

@@ -9,15 +9,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from evalsite.exchange.campaign_planning import CampaignPlan, ForecastRow
-from evalsite.exchange.file_ranking import ChatbotRow, PairRow, Ranking
-from evalsite.exchange.replays import Replay
+from evalsite.exchange.file_ranking import (
+    AnnotatorRow,
+    ChatbotRow,
+    MergedRow,
+    PairRow,
+    Ranking,
+    SandwichCheck,
+    StyleControl,
+)
 from evalsite.exchange.text_layout import GAP, aligned, columns, counted, short_name
-from scheduler.forecasting.forecast import Range
+
+if TYPE_CHECKING:  # They load the simulation of campaigns.
+    from evalsite.exchange.campaign_planning import CampaignPlan, ForecastRow
+    from evalsite.exchange.replays import Replay
+    from scheduler.forecasting.forecast import Range
 
 _Z = 1.959963984540054  # Quantile of a two-sided 95 % interval.
 _LEAST_DRAWING, _MOST_DRAWING = 16, 48  # Columns.
+MOSTLY_CARELESS = 0.5  # share of careless votes from which an annotator is named
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,18 +47,74 @@ UNICODE = Pen("├", "─", "●", "┤", "·")
 ASCII = Pen("|", "-", "o", "|", ".")
 
 
-def as_table(ranking: Ranking, *, width: int = 100, pen: Pen = UNICODE) -> str:
+def as_table(ranking: Ranking, *, width: int = 100, pen: Pen = UNICODE, zero: float = 0.0) -> str:
     """Return the ranking in lines of `width` columns, if names allow it.
 
-    pen: characters that the terminal can display.
+    pen: characters that the terminal can display. zero: the mean ability of a board on its scale.
     """
     facts = ranking.fit
     head = (
         f"{_MODELS[ranking.model]}: {counted(facts.judgments, 'judgment')} in {counted(facts.cells, 'cell')} "
         f"of {counted(len(ranking.prompts), 'prompt')}, fitted in {facts.seconds:.1f} s"
     )
-    body = _board(ranking, width, pen) if ranking.model == "board" else _comparisons(ranking.pairs, width, pen)
-    return "\n".join([head, "", *body])
+    body = _board(ranking, width, pen, zero) if ranking.model == "board" else _comparisons(ranking.pairs, width, pen)
+    return "\n".join([head, "", *body, *_additions(ranking)])
+
+
+def _additions(ranking: Ranking) -> list[str]:
+    """Return the parts of a ranking that were asked for, each after a blank line."""
+    parts = []
+    if ranking.annotators is not None:
+        parts.append(_annotator_lines(ranking.annotators))
+    if ranking.style is not None:
+        parts.append(_style_lines(ranking.style))
+    if ranking.sandwich is not None:
+        parts.append(_sandwich_lines(ranking, ranking.sandwich))
+    if ranking.merged is not None:
+        parts.append(_merged_lines(ranking.merged))
+    return [line for part in parts for line in ("", *part)]
+
+
+def _annotator_lines(annotators: tuple[AnnotatorRow, ...]) -> list[str]:
+    careless = [short_name(row.id) for row in annotators if row.careless > MOSTLY_CARELESS]
+    head = f"Effects of {counted(len(annotators), 'annotator')} are in the fit; --no-annotators leaves them out."
+    named = f"Careless in more than half of their votes: {', '.join(careless)}." if careless else ""
+    return [head] + [named] * bool(named)
+
+
+def _style_lines(style: StyleControl) -> list[str]:
+    if not style.covariates:
+        return ["Style: no covariate differs in any vote."]
+    cells = [[row.name, _decimal(row.effect), _interval(row.lower, row.upper)] for row in style.covariates]
+    lines = _lines(("style", "effect", "95 % interval"), "<>>", cells, [], 0, ASCII)
+    lines.append("Effect: what a typical difference of style adds. Abilities are those at equal style.")
+    return lines + [f"Style unknown: {counted(style.unknown, 'vote')}."] * bool(style.unknown)
+
+
+def _sandwich_lines(ranking: Ranking, check: SandwichCheck) -> list[str]:
+    here = {row.name: row for row in ranking.chatbots}
+    ordered = sorted(check.chatbots, key=lambda row: (-row.ability, row.name))
+    cells = [
+        [
+            short_name(row.name),
+            *((_decimal(here[row.name].ability), _decimal(here[row.name].se)) if row.name in here else ("?", "?")),
+            _decimal(row.ability),
+            _decimal(row.se),
+        ]
+        for row in ordered
+    ]
+    heads = ("chatbot", "ability", "SE", "Bradley-Terry", "SE by prompt")
+    told = f"Pairs told apart at 95 %: {check.apart_here:,} here, {check.apart:,} by the sandwich, of {check.pairs:,}."
+    return [f"Sandwich by {counted(check.prompts, 'prompt')}", *_lines(heads, "<>>>>", cells, [], 0, ASCII), told]
+
+
+def _merged_lines(merged: MergedRow) -> list[str]:
+    if not merged.groups:
+        return ["No prompts are redundant: none were merged."]
+    prompts = sum(map(len, merged.groups))
+    change = f"{_decimal(merged.se_after)} instead of {_decimal(merged.se_before)} ({merged.change:+.1%})"
+    head = f"Merged {counted(prompts, 'redundant prompt')} into {len(merged.groups):,}: the mean SE is {change}."
+    return [head] + [f"  {', '.join(map(short_name, group))}" for group in merged.groups]
 
 
 def replay_as_table(replay: Replay) -> str:
@@ -119,20 +187,23 @@ def _ranged(range_: Range, form: str) -> str:
 _MODELS = {"board": "Board", "pair": "Comparisons"}
 
 
-def _board(ranking: Ranking, width: int, pen: Pen) -> list[str]:
+def _board(ranking: Ranking, width: int, pen: Pen, zero: float) -> list[str]:
     groups = sorted({row.group for row in ranking.chatbots})
     lines: list[str] = []
     for group in groups:
         rows = [row for row in ranking.chatbots if row.group == group]
         lines += [f"Group {group} of {len(groups)}"] if len(groups) > 1 else []
-        lines += [*_chatbot_lines(rows, width, pen), ""]
+        lines += [*_chatbot_lines(rows, width, pen, zero, ranking.style), ""]
     return [*lines, "Ranks in brackets: the best and the worst that the 95 % intervals allow."]
 
 
-def _chatbot_lines(rows: Sequence[ChatbotRow], width: int, pen: Pen) -> list[str]:
+def _chatbot_lines(
+    rows: Sequence[ChatbotRow], width: int, pen: Pen, zero: float, style: StyleControl | None
+) -> list[str]:
     cells = [
         [
             _rank(row),
+            *([] if style is None else [_rank_change(style.ranks_without.get(row.name, row.rank), row.rank)]),
             short_name(row.name),
             _decimal(row.ability),
             _interval(row.lower, row.upper),
@@ -141,7 +212,12 @@ def _chatbot_lines(rows: Sequence[ChatbotRow], width: int, pen: Pen) -> list[str
         for row in rows
     ]
     spans = [(row.lower, row.ability, row.upper) for row in rows]
-    return _lines(("rank", "chatbot", "ability", "95 % interval", "judgments"), "<<>>>", cells, spans, width, pen)
+    heads = ("rank", *(["change"] * (style is not None)), "chatbot", "ability", "95 % interval", "judgments")
+    return _lines(heads, "<" * (len(heads) - 3) + ">>>", cells, spans, width, pen, zero)
+
+
+def _rank_change(before: int, now: int) -> str:
+    return f"{before - now:+d}" if before != now else "="
 
 
 def _comparisons(rows: Sequence[PairRow], width: int, pen: Pen) -> list[str]:
@@ -171,19 +247,22 @@ def _lines(
     spans: Sequence[tuple[float | None, float | None, float | None]],
     width: int,
     pen: Pen,
+    zero: float = 0.0,
 ) -> list[str]:
     """Return aligned rows below their header, each with its interval drawn if there is enough width."""
     texts = aligned(heads, sides, cells)
     room = min(width - columns(texts[0]) - len(GAP), _MOST_DRAWING)
     if room >= _LEAST_DRAWING:
-        drawings = _drawings(spans, room, pen)
+        drawings = _drawings(spans, room, pen, zero)
         texts[1:] = [text + GAP + drawing for text, drawing in zip(texts[1:], drawings, strict=True)]
     return [text.rstrip() for text in texts]
 
 
-def _drawings(spans: Sequence[tuple[float | None, float | None, float | None]], room: int, pen: Pen) -> Iterable[str]:
-    """Return all intervals on one scale of `room` columns that includes zero."""
-    ends = [0.0, *(end for span in spans for end in span if end is not None)]
+def _drawings(
+    spans: Sequence[tuple[float | None, float | None, float | None]], room: int, pen: Pen, zero: float
+) -> Iterable[str]:
+    """Return all intervals on one scale of `room` columns that includes `zero`."""
+    ends = [zero, *(end for span in spans for end in span if end is not None)]
     low, high = min(ends), max(ends)
     scale = (room - 1) / (high - low) if high > low else 0.0
 
@@ -192,7 +271,7 @@ def _drawings(spans: Sequence[tuple[float | None, float | None, float | None]], 
 
     for lower, middle, upper in spans:
         canvas = [" "] * room
-        canvas[at(0.0)] = pen.zero
+        canvas[at(zero)] = pen.zero
         if lower is not None and middle is not None and upper is not None:
             first, last = at(lower), at(upper)
             canvas[first : last + 1] = [pen.line] * (last + 1 - first)

@@ -14,10 +14,13 @@ from evalsite.campaigns.plans import PlanOptions, policy_check
 from evalsite.campaigns.services import Design, NewAspect
 from evalsite.core.errors import InvalidInput
 from evalsite.exchange.campaign_file.lines import Document
-from evalsite.exchange.campaign_file.models import ChatbotPart, File
+from evalsite.exchange.campaign_file.models import SCALES, AnnotationPart, ChatbotPart, File
 from evalsite.exchange.campaign_file.problems import Problem
 from evalsite.exchange.campaign_file.references import chatbot_place
 from evalsite.prompts.services import NewPrompt
+from evalsite.scorecards.annotation import error_check, mode_of
+from evalsite.scorecards.models import Annotation
+from evalsite.scorecards.reply_sampling import SampleRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +31,17 @@ class NewStudy:
     settings: Sequence[str]
     chatbot_sets: Sequence[Sequence[int]]
     repetitions: int
+
+
+@dataclass(frozen=True, slots=True)
+class NewAnnotation:
+    """The sample of replies in a set of conversations, named by `conversation_set`, that the file's campaign judges."""
+
+    conversation_set: str
+    sample: SampleRequest
+    seed: int
+    error_below: float | None
+    unit: Annotation.Unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +60,7 @@ class CampaignFile:
     submissions: Mapping[str, Any] = field(default_factory=dict)
     live: Mapping[str, Any] | None = None  # Settings of conversations; None for a static campaign.
     study: NewStudy | None = None
+    annotation: NewAnnotation | None = None
 
 
 def design_problems(file: File, document: Document) -> Iterator[Problem]:
@@ -53,7 +68,8 @@ def design_problems(file: File, document: Document) -> Iterator[Problem]:
     usual, campaign = Design(), file.campaign.given()
     votes = campaign.get("votes_per_item", usual.votes_per_item)
     by_gold = bool(campaign.get("gold_share")) and campaign.get("gold_mark") is not None
-    acts = campaign.get("screening", usual.screening) == Campaign.Screening.ACT
+    single = campaign.get("mode", usual.mode) == Campaign.Mode.SINGLE
+    acts = single and campaign.get("screening", usual.screening) == Campaign.Screening.ACT
     plan = _plan(file)
     try:
         policy_check(campaign.get("policy", usual.policy))
@@ -62,6 +78,24 @@ def design_problems(file: File, document: Document) -> Iterator[Problem]:
     except InvalidInput as error:
         yield Problem(document.line(("plan",)), error.field or "", error.message)
     yield from _live_problems(file, document)
+    yield from _annotation_problems(file, document)
+
+
+def _annotation_problems(file: File, document: Document) -> Iterator[Problem]:
+    """Yield what does not fit a campaign that annotates conversations."""
+    part = file.annotation
+    if part is None:
+        return
+    mode = mode_of(Annotation.Unit(part.unit))
+    if file.campaign.given().get("mode", Campaign.Mode.STATIC) != mode:
+        yield Problem(document.key_line(("annotation",)), "annotation", f"needs mode: {mode} under campaign")
+    for section in (name for name in ("prompts", "chatbots") if getattr(file, name)):
+        yield Problem(document.key_line((section,)), section, "must be empty: the sample of conversations gives them")
+    try:
+        error_check(file.aspects[0].aspect, part.error_below)
+    except InvalidInput as error:
+        path = ("annotation", "error_below")
+        yield Problem(document.key_line(path), ".".join(path), error.message)
 
 
 def _live_problems(file: File, document: Document) -> Iterator[Problem]:
@@ -81,8 +115,10 @@ def _live_problems(file: File, document: Document) -> Iterator[Problem]:
 
 def _static_parts(file: File, document: Document) -> Iterator[Problem]:
     """Yield the parts that a live campaign does not have."""
-    if len(file.aspects) > 1:
-        yield Problem(document.line(("aspects", 1)), "aspects.1", "must not be there: a live campaign has one question")
+    for place, aspect in enumerate(file.aspects[1:], start=1):
+        if aspect.kind not in SCALES:
+            message = "must label or rate replies: in a live campaign only the first question selects them"
+            yield Problem(document.line(("aspects", place)), f"aspects.{place}", message)
     for section in (name for name in ("prompts", "gold") if getattr(file, name)):
         message = "must be empty: in a live campaign annotators write the prompts"
         yield Problem(document.key_line((section,)), section, message)
@@ -112,6 +148,15 @@ def campaign_file(file: File, gold: Sequence[NewGold]) -> CampaignFile:
         file.submissions.given(),
         file.live.given() if is_live(file) else None,
         _study(file),
+        _annotation(file.annotation),
+    )
+
+
+def _annotation(part: AnnotationPart | None) -> NewAnnotation | None:
+    return (
+        None
+        if part is None
+        else NewAnnotation(part.set, part.sample, part.seed, part.error_below, Annotation.Unit(part.unit))
     )
 
 

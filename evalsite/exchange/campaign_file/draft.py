@@ -18,13 +18,15 @@ from evalsite.chatbots.services import chatbot_create, text_sha256, version_crea
 from evalsite.core.audit import audit_record
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict
-from evalsite.exchange.campaign_file.content import CampaignFile
+from evalsite.exchange.campaign_file.content import CampaignFile, NewAnnotation
 from evalsite.exchange.campaign_file.models import ChatbotPart
 from evalsite.exchange.campaign_file.onboarding import onboarding_take
 from evalsite.exchange.campaign_file.writer import unplaced
 from evalsite.operations.studies import study_build
 from evalsite.prompts.models import Prompt
 from evalsite.prompts.services import prompt_set_create
+from evalsite.scorecards.annotation import block_terms, sample_add
+from evalsite.scorecards.models import ConversationSet
 from evalsite.submissions.services import Accepted, submissions_accept
 
 PAY = ("pay_rate", "pay_per", "currency", "per_day")
@@ -39,6 +41,8 @@ def campaign_take(*, organisation: Organisation, given: CampaignFile, by: User |
         campaign = _campaign(organisation, given)
         if given.live is not None:
             live_settings_set(campaign=campaign, values=given.live, by=by)
+        if given.annotation is not None:
+            _annotation_take(campaign, given.annotation, by)
         keys = {prompt.key: prompt for prompt in campaign.prompt_set.prompts.all()}
         entrants = [
             entrant_add(campaign=campaign, version=version, by=by) for version in _versions(organisation, given, keys)
@@ -62,8 +66,9 @@ def campaign_take(*, organisation: Organisation, given: CampaignFile, by: User |
 def _campaign(organisation: Organisation, given: CampaignFile) -> Campaign:
     """Create the campaign with its prompts and its design, without chatbots."""
     slug, names = given.campaign["slug"], set(Design.__dataclass_fields__) & set(given.campaign)
+    blocks = {} if given.annotation is None else block_terms(given.annotation.unit)
     design = Design(
-        **{name: given.campaign[name] for name in names},
+        **{**blocks, **{name: given.campaign[name] for name in names}},
         **{name: getattr(given.stopping, name) for name in LIMITS},
         plan=unplaced(given.plan),
         aspects=tuple(given.aspects),
@@ -81,6 +86,27 @@ def _campaign(organisation: Organisation, given: CampaignFile) -> Campaign:
             setattr(campaign, name, given.campaign[name])
     campaign.save(update_fields=PAY)
     return campaign
+
+
+def _annotation_take(campaign: Campaign, given: NewAnnotation, by: User | None) -> None:
+    """Draw the replies that the campaign judges."""
+    sets = ConversationSet.objects.filter(organisation=campaign.organisation)
+    found = sets.filter(name=given.conversation_set).first()
+    if found is None:
+        raise Conflict(
+            f"{campaign.organisation.name} has no set of conversations {given.conversation_set!r}.",
+            hint="Import the conversations first, or name a set that there is.",
+            field="annotation",
+        )
+    sample_add(
+        campaign=campaign,
+        conversation_set=found,
+        sample=given.sample,
+        seed=given.seed,
+        error_below=given.error_below,
+        unit=given.unit,
+        by=by,
+    )
 
 
 def _says_the_same(version: Version, part: ChatbotPart, keys: Mapping[str, Prompt]) -> bool:

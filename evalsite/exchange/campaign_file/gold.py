@@ -50,12 +50,16 @@ def gold_read(document: Document, book: GoldBook, problems: list[Problem]) -> li
     return list(gold.values())
 
 
-def gold_written(campaign: Campaign) -> list[dict[str, Any]]:
+def gold_written(campaign: Campaign, *, with_prompts: bool = True) -> list[dict[str, Any]]:
     """The campaign's gold as its file has it; left out is what is withdrawn, and what its reader would refuse.
 
     That is gold of a chatbot or on a prompt that the file does not have, or whose verdicts are no longer asked for.
+
+    with_prompts: whether the file has the campaign's prompts.
     """
     book = replace(GoldBook.of(campaign), there={})
+    if not with_prompts:
+        book = replace(book, prompts={})
     items = gold_in_use(campaign).select_related("prompt", "entrant_a__version__chatbot", "entrant_b__version__chatbot")
     written = [{name: value for name, value in _item(campaign, item).items() if value} for item in items]
     return [values for values in written if _readable(book, values)]

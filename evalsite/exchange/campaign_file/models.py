@@ -21,10 +21,11 @@ from evalsite.campaigns.plans import (
     MOST_IN_A_BATCH,
     MOST_IN_A_BLOCK,
     MOST_OVERLAP_VOTES,
+    MOST_TIERS,
     MOST_VOTES_PER_ITEM,
     PlanOptions,
 )
-from evalsite.campaigns.questions import LONGEST_LABEL, scale_check
+from evalsite.campaigns.questions import LONGEST_LABEL, WIDEST_SCALE, scale_check
 from evalsite.campaigns.services import NewAspect
 from evalsite.campaigns.studies import MOST_REPETITIONS, SETTINGS
 from evalsite.core.errors import InvalidInput
@@ -44,12 +45,18 @@ from evalsite.exchange.campaign_file.values import (
     whole,
 )
 from evalsite.prompts.services import NewPrompt, check_turns
+from evalsite.scorecards.models import Annotation
+from evalsite.scorecards.reply_sampling import SampleRequest
 from evalsite.submissions.models import SubmissionSettings
 
 LEFT_OUT: Any = None
 SCALES = (Aspect.Kind.RATING.value, Aspect.Kind.LABEL.value)
 KINDS_OF_FILES = [Aspect.Kind.CHOOSE_ONE.value, *SCALES]
 VERDICTS = ("A", "B", "tie", "both_bad")
+# The part `annotation` has keys `number` and `whole`, which hide the functions in its annotations.
+SHARE, HALF_WIDTH, RATING = number(0, 1), number(0.001, 0.5), number(0, WIDEST_SCALE)
+COUNT, SEED = whole(1), whole(0)
+SAMPLE = ("share", "number", "half_width", "rate", "whole")
 
 
 class Part(BaseModel):
@@ -134,6 +141,9 @@ class PlanPart(Part):
     exposure: Annotated[float, number(1, 1e6)] = LEFT_OUT
     retire_after: Annotated[int, whole(1)] | None = LEFT_OUT
     retire_below: Annotated[float, number(0, 1)] = LEFT_OUT
+    tiers: Annotated[int, whole(1, MOST_TIERS)] = LEFT_OUT
+    style_control: Switch = LEFT_OUT
+    merge_redundant: Switch = LEFT_OUT
     balance: dict[str, Annotated[float, number(0, 1)]] | None = LEFT_OUT
 
     def options(self, newcomer: int | None) -> PlanOptions:
@@ -174,6 +184,35 @@ class LivePart(Part):
         return self
 
 
+class AnnotationPart(Part):
+    """The sample that the campaign annotates: exactly one of share, number and half_width.
+
+    unit: what an assignment shows, a reply, a whole conversation, or a pair of them.
+    """
+
+    set: Annotated[str, Text(200)]
+    unit: Annotated[str, one_of([str(one) for one in Annotation.Unit.values])] = Annotation.Unit.REPLY.value
+    share: Annotated[float, SHARE] = LEFT_OUT
+    number: Annotated[int, COUNT] = LEFT_OUT
+    half_width: Annotated[float, HALF_WIDTH] = LEFT_OUT
+    rate: Annotated[float, SHARE] = LEFT_OUT
+    whole: Switch = LEFT_OUT
+    seed: Annotated[int, SEED] = 0
+    error_below: Annotated[float, RATING] | None = None
+
+    @property
+    def sample(self) -> SampleRequest:
+        """Return the sample. Raises InvalidInput."""
+        given = self.given()
+        return SampleRequest(**{name: given[name] for name in SAMPLE if name in given})
+
+    @model_validator(mode="after")
+    def _check_sample(self) -> AnnotationPart:
+        with refusing():
+            _ = self.sample
+        return self
+
+
 class AspectPart(Part):
     key: Annotated[str, Text(60, form="[-a-zA-Z0-9_]+")]
     question: Annotated[str, Text(300)]
@@ -184,12 +223,13 @@ class AspectPart(Part):
     maximum: Annotated[int, whole(1)] = LEFT_OUT
     labels: list[Annotated[str, Text(LONGEST_LABEL)]] = LEFT_OUT
     one_label: Switch = LEFT_OUT
+    scope: Annotated[str, one_of([str(one) for one in Aspect.Scope.values])] = LEFT_OUT
 
     @property
     def aspect(self) -> NewAspect:
         given = self.given()
-        if given.get("kind") in SCALES:  # A rating or a label is of the reply as a whole.
-            given |= {"scope": Aspect.Scope.TURN, "labels": tuple(given.get("labels", ()))}
+        if given.get("kind") in SCALES:
+            given = {"scope": Aspect.Scope.TURN, **given, "labels": tuple(given.get("labels", ()))}
         return NewAspect(**given)
 
     @model_validator(mode="after")
@@ -281,6 +321,8 @@ class OnboardingPart(Part):
     erasure: Annotated[str, one_of([str(erasure) for erasure in Onboarding.Erasure.values])] = LEFT_OUT
     pass_mark: Annotated[int, whole(0)] = LEFT_OUT
     comments: Switch = LEFT_OUT
+    comment_required: Switch = LEFT_OUT
+    reveal_chatbots: Switch = LEFT_OUT
     language: Annotated[str, Text(60, least=0)] = LEFT_OUT
     secret_required: Switch = LEFT_OUT
     study: Annotated[str, Text(200, least=0)] = LEFT_OUT
@@ -332,6 +374,7 @@ class File(Part):
     stopping: StoppingPart = StoppingPart()
     plan: PlanPart = PlanPart()
     live: LivePart = LivePart()
+    annotation: AnnotationPart | None = None
     aspects: list[AspectPart]
     prompts: list[PromptPart] = []
     chatbots: list[ChatbotPart] = []

@@ -19,24 +19,27 @@ from evalsite.exchange.campaign_file.gold import gold_written
 from evalsite.exchange.campaign_file.models import CampaignPart, LivePart, Part, PlanPart, StoppingPart
 from evalsite.exchange.campaign_file.onboarding import onboarding_written
 from evalsite.prompts.models import Prompt
+from evalsite.scorecards.models import Annotation
 from evalsite.submissions.selectors import settings_of
 from evalsite.submissions.services import accepted_of
 
 
 def campaign_write(campaign: Campaign) -> str:
     """Return the campaign as a file. Prompts and replies without a text are left out."""
-    prompts = [] if campaign.is_live else list(_prompts(campaign))
-    entrants = _entrants(campaign)
+    annotation = _annotation_written(campaign)
+    prompts = [] if campaign.is_live or annotation else list(_prompts(campaign))
+    entrants = [] if annotation else _entrants(campaign)
     whole_file = {
         "touchstone": 1,
         "campaign": _fields(campaign, CampaignPart),
         "stopping": _stopping_written(limits_of(campaign.stopping)),
         "plan": _plan_written(plan_options(campaign), {one.pk: str(one.version) for one in entrants}),
         **({"live": _fields(campaign.live, LivePart)} if campaign.is_live else {}),
+        **annotation,
         "aspects": [_aspect(one) for one in campaign.rubric.aspects.all()],
         "prompts": [_prompt(prompt) for prompt in prompts],
         "chatbots": [_chatbot(one.version, prompts) for one in entrants],
-        "gold": gold_written(campaign),
+        "gold": gold_written(campaign, with_prompts=not annotation),
         **_submissions_written(campaign),
         **onboarding_written(campaign),
     }
@@ -56,7 +59,20 @@ def _aspect(aspect: Aspect) -> dict[str, Any]:
         Aspect.Kind.RATING.value: ("key", "question", "kind", "minimum", "maximum"),
         Aspect.Kind.LABEL.value: ("key", "question", "kind", "labels", "one_label"),
     }
-    return {name: _plain(getattr(aspect, name)) for name in of_kind.get(aspect.kind, of_pairs)}
+    scope = {} if aspect.scope == Aspect.Scope.TURN or aspect.kind not in of_kind else {"scope": aspect.scope}
+    return {name: _plain(getattr(aspect, name)) for name in of_kind.get(aspect.kind, of_pairs)} | scope
+
+
+def _annotation_written(campaign: Campaign) -> dict[str, Any]:
+    """Return the sample that the campaign judges; nothing for one without a sample."""
+    found = Annotation.objects.filter(campaign=campaign).select_related("conversation_set").first()
+    if found is None:
+        return {}
+    limit = {} if found.error_below is None else {"error_below": found.error_below}
+    size = found.size or {"number": found.largest_sample}
+    whole = {"whole": found.whole_conversations, "seed": found.seed}
+    unit = {} if found.unit == Annotation.Unit.REPLY else {"unit": found.unit}
+    return {"annotation": {"set": found.conversation_set.name, **unit, **size, **whole, **limit}}
 
 
 def _submissions_written(campaign: Campaign) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""`manage.py export_data votes SLUG | prompts | replies | card | board`: data as files that imports read again."""
+"""`manage.py export_data votes SLUG | turns SLUG | log SLUG | prompts | replies | card | board`: data as files."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from evalsite.boards.public_log import log_lines
 from evalsite.boards.selectors import snapshot_current
 from evalsite.boards.services import board_default
 from evalsite.campaigns.models import Campaign
@@ -18,6 +19,7 @@ from evalsite.chatbots.models import Version
 from evalsite.exchange import data_export
 from evalsite.exchange.board_export import board_csv
 from evalsite.exchange.management.output import write_result
+from evalsite.exchange.turn_export import turns_csv
 from evalsite.judgments.selectors import tally
 from evalsite.prompts.files import prompts_csv, prompts_jsonl
 from evalsite.prompts.models import PromptSet
@@ -33,8 +35,10 @@ class Command(BaseCommand):
         for kind, what in (
             ("votes", "the votes that the ranking counts"),
             ("preferences", "the preferred and the other reply of each item (DPO), as JSON lines"),
+            ("turns", "the judged turns of a live campaign as CSV, which selection_report reads"),
             ("card", "the card of the data: licence and fields"),
             ("board", "the leaderboard as CSV"),
+            ("log", "the public log of the board as JSON lines, with all that was not erased"),
         ):
             found = kinds.add_parser(kind, help=what)
             found.add_argument("campaign", help="its slug")
@@ -75,12 +79,18 @@ def _board(campaign: Campaign) -> Iterator[str]:
     yield board_csv(snapshot_current(board_default(campaign=campaign)))
 
 
+def _log(campaign: Campaign) -> Iterator[str]:
+    return data_export.json_lines(log_lines(board_default(campaign=campaign), with_judgments=True))
+
+
 _WRITERS: Mapping[str, Write] = {
     "csv": lambda campaign: data_export.as_csv(data_export.vote_rows(campaign)),
     "jsonl": lambda campaign: data_export.as_jsonl(data_export.vote_rows(campaign)),
     "preferences": lambda campaign: data_export.json_lines(data_export.preference_rows(campaign)),
+    "turns": turns_csv,
     "card": _card,
     "board": _board,
+    "log": _log,
 }
 
 

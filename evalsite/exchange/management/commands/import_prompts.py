@@ -7,6 +7,7 @@ from django.core.management.base import CommandError, CommandParser
 
 from evalsite.accounts.models import Organisation
 from evalsite.exchange.management.import_command import ImportCommand
+from evalsite.exchange.prompt_topics import prompt_topics
 from evalsite.prompts.files import prompt_set_import
 
 
@@ -18,6 +19,9 @@ class Command(ImportCommand):
         parser.add_argument("--set", required=True, help="name of the prompt set")
         parser.add_argument("--organisation", required=True, help="its slug")
         parser.add_argument("--partly", action="store_true", help="import the valid rows even if others are rejected")
+        parser.add_argument(
+            "--topics", action="store_true", help="fill missing categories with domains by the classifier of topics"
+        )
         self.encoding_argument(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -32,6 +36,7 @@ class Command(ImportCommand):
                 content=content,
                 name=options["file"].name,
                 partly=options["partly"],
+                categorise=prompt_topics if options["topics"] else None,
             ),
             encoding=options.get("encoding") or "",
         )

@@ -14,7 +14,7 @@ from evalsite.exchange.conversation_files.reader import read_conversations
 from evalsite.exchange.conversation_files.values import RatingScale, main_ratings
 from evalsite.exchange.prediction_text import prediction_json, prediction_table
 from evalsite.exchange.progress import Bar
-from evalsite.scorecards.rating_prediction import FOLDS, RatingPrediction, predict_ratings
+from evalsite.scorecards.rating_prediction import FOLDS, PREDICTORS, RatingPrediction, predict_ratings
 from evalsite.scorecards.topics import site_classifier
 from irt_engine.errors import EngineError
 
@@ -40,6 +40,12 @@ class Command(BaseCommand):
         )
         parser.add_argument(
             "--folds", type=int, choices=range(2, 21), default=FOLDS, metavar="N", help="number of folds (%(default)s)"
+        )
+        parser.add_argument(
+            "--model",
+            choices=PREDICTORS,
+            default=PREDICTORS[0],
+            help="the model that is trained and evaluated (%(default)s); hierarchical_lstm needs torch",
         )
         parser.add_argument("--no-topics", action="store_true", help="leave out the features of topics")
         parser.add_argument("--seed", type=int, default=0, help="seed of the random generators (%(default)s)")
@@ -73,6 +79,7 @@ class Command(BaseCommand):
             file.conversations,
             main,
             classify=None if options["no_topics"] else site_classifier().classify,
+            predictor=options["model"],
             scale=(scale.low, scale.high),
             folds=options["folds"],
             seed=options["seed"],

@@ -18,6 +18,7 @@ from evalsite.exchange.vote_arguments import condition, merge_turns_argument
 from evalsite.exchange.vote_file import read_votes
 from irt_engine.errors import DidNotConverge, EngineError
 from scheduler import ALL_POLICIES, SchedulerError
+from scheduler.tiers import TIERS
 
 _BAD_INPUT = 2
 _INTERRUPTED = 130  # 128 + SIGINT, as a shell reports it.
@@ -51,9 +52,10 @@ class Command(BaseCommand):
         parser.add_argument(
             "--tiers",
             type=positive,
-            default=1,
+            default=TIERS,
             metavar="T",
-            help="tiers of quality, each with its own prompt discriminations (default: 1)",
+            help="tiers of chatbots, in which a prompt may discriminate differently, for six chatbots or more; 1: none "
+            f"(default: {TIERS})",
         )
         parser.add_argument(
             "--where",
