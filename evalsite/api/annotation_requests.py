@@ -11,8 +11,19 @@ from evalsite.api.fields import (
     StrictIntegerField,
     StrictSerializer,
 )
-from evalsite.campaigns.questions import KNOWN_LABELS
-from evalsite.scorecards.annotation import QUESTION, AnnotationRequest
+from evalsite.campaigns.models import Aspect
+from evalsite.campaigns.questions import KNOWN_LABELS, WIDEST_SCALE
+from evalsite.campaigns.services import NewAspect
+from evalsite.scorecards.annotation import (
+    QUESTION,
+    QUESTIONS,
+    RATING_QUESTION,
+    AnnotationRequest,
+    label_question,
+    pair_question,
+    rating_question,
+)
+from evalsite.scorecards.models import Annotation
 from evalsite.scorecards.reply_sampling import WORST_RATE, SampleRequest
 
 MOST = 1_000_000
@@ -20,13 +31,20 @@ _SAMPLE = ("share", "number", "half_width", "whole", "rate")
 
 
 class AnnotationRequestBody(StrictSerializer):
-    """How many replies of each chatbot to annotate (one of share, number and half_width), and by which labels."""
+    """How many replies of each chatbot to annotate (one of share, number and half_width), and by which question."""
 
     name = StrictCharField(max_length=200, help_text="of the campaign")
-    share = StrictFloatField(
-        required=False, min_value=0, max_value=1, help_text="of the replies of each chatbot, up to 1"
+    unit = s.ChoiceField(
+        choices=Annotation.Unit.values,
+        default=Annotation.Unit.REPLY.value,
+        help_text="what an assignment shows: a reply, a whole conversation, or two whole conversations to compare",
     )
-    number = StrictIntegerField(required=False, min_value=1, max_value=MOST, help_text="replies of each chatbot")
+    share = StrictFloatField(
+        required=False, min_value=0, max_value=1, help_text="of the replies, or conversations, of each chatbot, up to 1"
+    )
+    number = StrictIntegerField(
+        required=False, min_value=1, max_value=MOST, help_text="replies, or conversations, of each chatbot"
+    )
     half_width = StrictFloatField(
         required=False, min_value=0.001, max_value=0.5, help_text="of the 95 % interval of the error rate, such as 0.05"
     )
@@ -34,14 +52,27 @@ class AnnotationRequestBody(StrictSerializer):
     rate = StrictFloatField(
         default=WORST_RATE, min_value=0, max_value=1, help_text="expected error rate, for half_width"
     )
-    votes = StrictIntegerField(default=1, min_value=1, max_value=MOST, help_text="annotators of each reply")
-    question = StrictCharField(max_length=300, default=QUESTION)
+    votes = StrictIntegerField(default=1, min_value=1, max_value=MOST, help_text="annotators of each item")
+    kind = s.ChoiceField(choices=[Aspect.Kind.LABEL.value, Aspect.Kind.RATING.value], default=Aspect.Kind.LABEL.value)
+    question = StrictCharField(
+        max_length=300, required=False, help_text=f"default: {QUESTION} For a rating: {RATING_QUESTION}"
+    )
     labels = s.ListField(
         child=StrictCharField(max_length=60),
         default=list(KNOWN_LABELS),
         max_length=50,
-        help_text="incorrect, irrelevant and inappropriate are errors",
+        help_text="of kind label; incorrect, irrelevant and inappropriate are errors",
     )
+    minimum = StrictIntegerField(default=0, min_value=0, max_value=WIDEST_SCALE, help_text="of kind rating")
+    maximum = StrictIntegerField(default=2, min_value=1, max_value=WIDEST_SCALE, help_text="of kind rating")
+    error_below = StrictFloatField(
+        required=False,
+        min_value=0,
+        max_value=WIDEST_SCALE,
+        help_text="of kind rating: lower ones are errors (default: the lowest rating alone)",
+    )
+    ties = StrictBooleanField(default=True, help_text="of unit pair: whether a tie, or both bad, is an answer")
+    justify = StrictBooleanField(default=False, help_text="each answer needs a justification (comment)")
     seed = StrictIntegerField(default=0, min_value=0, max_value=2**31 - 1, help_text="of the sample")
     draft = StrictBooleanField(default=False, help_text="leave the campaign a draft")
     check = StrictBooleanField(default=False, help_text="only show the sample size")
@@ -59,4 +90,17 @@ def annotation_of(given: dict[str, Any]) -> SentAnnotation:
     """Return what was sent. Raises InvalidInput."""
     sample = SampleRequest(**{name: given.pop(name) for name in _SAMPLE if name in given})
     check, draft = given.pop("check"), given.pop("draft")
+    given["unit"] = Annotation.Unit(given["unit"])
+    given["question"] = _question(given)
     return SentAnnotation(AnnotationRequest(sample=sample, **given), check, draft)
+
+
+def _question(given: dict[str, Any]) -> NewAspect:
+    """Take the fields of the question out of what was sent, and return it."""
+    kind, labels, ties, unit = given.pop("kind"), given.pop("labels"), given.pop("ties"), given["unit"]
+    scale = {name: given.pop(name) for name in ("minimum", "maximum")}
+    usual = {"question": QUESTIONS[unit]} if unit in QUESTIONS else {}
+    asked = {"question": given["question"]} if "question" in given else usual
+    if unit == Annotation.Unit.PAIR:
+        return pair_question(**asked, ties=ties)
+    return rating_question(**asked, **scale) if kind == Aspect.Kind.RATING else label_question(**asked, labels=labels)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from django.conf import settings
+from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -23,6 +24,13 @@ class BaseView(APIView):
     """A view without OPTIONS: docs/openapi.yaml describes what there is."""
 
     http_method_names = [name for name in APIView.http_method_names if name != "options"]
+
+
+class AnyAccept(DefaultContentNegotiation):
+    """Send what the ending of the address names, whatever the Accept header says."""
+
+    def select_renderer(self, request: Request, renderers: Any, format_suffix: str | None = None) -> Any:
+        return renderers[0], renderers[0].media_type
 
 
 class ReaderView(BaseView):

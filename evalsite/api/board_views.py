@@ -1,12 +1,15 @@
 """Leaderboards and their snapshots, for readers."""
 
-from django.http.response import HttpResponseBase
+from django.conf import settings
+from django.http import StreamingHttpResponse
+from django.http.response import HttpResponse, HttpResponseBase
 from django.utils.translation import gettext
+from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evalsite.api.base_views import ReaderView, person
-from evalsite.api.openapi import READING, operation, reading
+from evalsite.api.base_views import AnyAccept, ReaderView, person, reader_name
+from evalsite.api.openapi import READING, TEXT, operation, reading
 from evalsite.api.paging import page_of
 from evalsite.api.requests import BoardFilterQuery, PageQuery
 from evalsite.api.responses.boards import (
@@ -18,8 +21,12 @@ from evalsite.api.responses.boards import (
 )
 from evalsite.boards.live_reports import live_report_get
 from evalsite.boards.selectors import Filter, board_get, board_state_get, boards_listed, snapshot_get, snapshots_of
+from evalsite.boards.versions import board_version_get
 from evalsite.core.errors import NotFound
 from evalsite.core.http import unchanged
+from evalsite.core.throttle import admit
+from evalsite.presentation.anonymous_cache import made_once
+from evalsite.presentation.data_files import log_file
 
 
 class BoardView(ReaderView):
@@ -35,11 +42,21 @@ class BoardView(ReaderView):
         query=BoardFilterQuery,
     )
     def get(self, request: Request, key: str) -> HttpResponseBase:
-        standing = board_state_get(board_get(key=key, user=person(request)), Filter.of(self.checked_query(request)))
+        wanted, reader = Filter.of(self.checked_query(request)), person(request)
+        if reader is None and wanted is None and (version := board_version_get(key)) is not None:
+            return made_once(request._request, version, lambda: self._whole(key))
+        standing = board_state_get(board_get(key=key, user=reader), wanted)
         headers = {"ETag": standing.etag, "Cache-Control": "no-cache"}
         if unchanged(request._request, standing.etag):
             return Response(status=304, headers=headers)
         return Response(BoardSerializer.render(standing), headers=headers)
+
+    def _whole(self, key: str) -> HttpResponse:
+        """Return the whole board as anonymous readers see it."""
+        standing = board_state_get(board_get(key=key, user=None))
+        headers = {"ETag": standing.etag, "Cache-Control": "no-cache"}
+        content = JSONRenderer().render(BoardSerializer.render(standing))
+        return HttpResponse(content, content_type=JSONRenderer.media_type, headers=headers)
 
 
 class LiveReportView(ReaderView):
@@ -52,6 +69,24 @@ class LiveReportView(ReaderView):
         if campaign is None or not campaign.is_live:
             raise NotFound(gettext("This board has no live report."), hint=gettext("Only live campaigns have one."))
         return Response(LiveReportSerializer.render(live_report_get(campaign, person(request))))
+
+
+class PublicLogView(ReaderView):
+    """The public log of a board as JSON lines."""
+
+    content_negotiation_class = AnyAccept
+
+    @reading(
+        "public_log",
+        "The public log of a board: what counts, in a hash chain",
+        TEXT,
+        content_types=("application/jsonl",),
+    )
+    def get(self, request: Request, key: str) -> StreamingHttpResponse:
+        self.checked_query(request)
+        board = board_get(key=key, user=person(request))
+        admit(what="file", who=reader_name(request), at_most=settings.FILES_PER_HOUR, per_s=3600)
+        return log_file(board)
 
 
 class BoardsView(ReaderView):

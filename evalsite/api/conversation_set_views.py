@@ -24,7 +24,7 @@ from evalsite.api.responses.conversation_sets import (
 from evalsite.core.errors import NotAllowed, NotFound
 from evalsite.core.idempotency import StoredAnswer
 from evalsite.operations.annotations import annotation_launch
-from evalsite.scorecards.annotation import sample_plan
+from evalsite.scorecards.annotation import judgments_planned, sample_plan
 from evalsite.scorecards.metrics import METRICS
 from evalsite.scorecards.selectors import (
     MOST_WEIGHT,
@@ -63,13 +63,13 @@ class ConversationSetsView(ReaderView):
 
 
 class AnnotationsView(ReaderView):
-    """Annotate a random sample of the replies in a set."""
+    """Annotate a random sample of the replies or the conversations in a set."""
 
     scope = ApiToken.Scope.ACTS
 
     @operation(
         "annotate",
-        "Annotate a sample of replies: launch a campaign, or show the sample size",
+        "Annotate a sample of replies or conversations: launch a campaign, or show the sample size",
         {200: AnnotationSerializer, 201: AnnotationSerializer},
         ACTING,
         body=AnnotationRequestBody,
@@ -85,11 +85,12 @@ class AnnotationsView(ReaderView):
         wanted, check, draft = annotation_of(dict(body.validated_data))
 
         def annotate() -> StoredAnswer:
-            plan = sample_plan(found, wanted.sample, seed=wanted.seed)
+            plan = sample_plan(found, wanted.sample, seed=wanted.seed, unit=wanted.unit)
+            judgments = judgments_planned(plan, wanted.votes, wanted.unit)
             if check:
-                return StoredAnswer(200, AnnotationSerializer.render(PlannedAnnotation(plan, wanted.votes)))
+                return StoredAnswer(200, AnnotationSerializer.render(PlannedAnnotation(plan, judgments)))
             campaign = annotation_launch(conversation_set=found, request=wanted, by=user, draft=draft)
-            return StoredAnswer(201, AnnotationSerializer.render(PlannedAnnotation(plan, wanted.votes, campaign)))
+            return StoredAnswer(201, AnnotationSerializer.render(PlannedAnnotation(plan, judgments, campaign)))
 
         return answered(request, f"user:{user.public_id}", annotate)
 

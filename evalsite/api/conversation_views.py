@@ -36,9 +36,8 @@ from evalsite.core.errors import InvalidInput
 from evalsite.core.http import unchanged
 from evalsite.dialogues.endings import conversation_end, conversation_leave
 from evalsite.dialogues.messages import message_post
-from evalsite.dialogues.models import Turn
 from evalsite.dialogues.reports import reply_report
-from evalsite.dialogues.selectors import conversation_etag, conversation_get, conversation_view, turn_by_number
+from evalsite.dialogues.selectors import conversation_get, conversation_view, etag_get, turn_id_get
 from evalsite.dialogues.starting import conversation_start
 from evalsite.dialogues.turns import turn_judge, turn_skip
 from evalsite.judgments.models import Annotator
@@ -64,10 +63,6 @@ def shown(annotator: Annotator, conversation: uuid.UUID, *, status: int = 200) -
     """Return the conversation as it is now."""
     view = conversation_view(conversation_get(annotator=annotator, conversation_id=conversation))
     return Response(ConversationSerializer.render(view), status=status, headers={"ETag": view.etag})
-
-
-def turn_of(annotator: Annotator, conversation: uuid.UUID, number: int) -> Turn:
-    return turn_by_number(conversation_get(annotator=annotator, conversation_id=conversation), number)
 
 
 class StartView(BaseView):
@@ -104,11 +99,10 @@ class ConversationView(BaseView):
     )
     def get(self, request: Request, conversation: uuid.UUID) -> HttpResponseBase:
         annotator = admitted_caller(request, "read", settings.READS_PER_MINUTE)
-        row = conversation_get(annotator=annotator, conversation_id=conversation)
-        etag = conversation_etag(row)
-        if unchanged(request._request, etag):
+        etag = etag_get(annotator=annotator.pk, conversation_id=conversation)
+        if etag and unchanged(request._request, etag):
             return Response(status=304, headers={"ETag": etag, "Cache-Control": "no-cache"})
-        view = conversation_view(row)
+        view = conversation_view(conversation_get(annotator=annotator, conversation_id=conversation))
         headers = {"ETag": view.etag, "Cache-Control": "no-cache"}
         return Response(ConversationSerializer.render(view), headers=headers)
 
@@ -144,8 +138,8 @@ class TurnJudgmentView(BaseView):
     def post(self, request: Request, conversation: uuid.UUID, number: int) -> Response:
         annotator = admitted_caller(request, "answer", settings.ANSWERS_PER_MINUTE)
         given: dict[str, Any] = checked_body(TurnJudgmentRequest, request)
-        turn = turn_of(annotator, conversation, number)
-        judged = turn_judge(annotator=annotator, turn_id=turn.public_id, choices=given.pop("answers"), **given)
+        turn_id = turn_id_get(annotator=annotator, conversation_id=conversation, number=number)
+        judged = turn_judge(annotator=annotator, turn_id=turn_id, choices=given.pop("answers"), **given)
         return shown(annotator, conversation, status=201 if judged.created else 200)
 
 
@@ -156,7 +150,8 @@ class TurnSkipView(BaseView):
     def post(self, request: Request, conversation: uuid.UUID, number: int) -> Response:
         annotator = admitted_caller(request, "skip", settings.ANSWERS_PER_MINUTE)
         given = checked_body(SkipRequest, request)
-        turn_skip(annotator=annotator, turn_id=turn_of(annotator, conversation, number).public_id, **given)
+        turn_id = turn_id_get(annotator=annotator, conversation_id=conversation, number=number)
+        turn_skip(annotator=annotator, turn_id=turn_id, **given)
         return shown(annotator, conversation)
 
 
@@ -167,8 +162,8 @@ class ReportView(BaseView):
     def post(self, request: Request, conversation: uuid.UUID, number: int) -> Response:
         annotator = admitted_caller(request, "skip", settings.ANSWERS_PER_MINUTE)
         given = checked_body(ReportRequest, request)
-        turn = turn_of(annotator, conversation, number)
-        report = reply_report(annotator=annotator, turn_id=turn.public_id, label=given.pop("candidate"), **given)
+        turn_id = turn_id_get(annotator=annotator, conversation_id=conversation, number=number)
+        report = reply_report(annotator=annotator, turn_id=turn_id, label=given.pop("candidate"), **given)
         return Response(ReportReceiptSerializer.render(report))
 
 

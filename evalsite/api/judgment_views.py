@@ -8,13 +8,12 @@ from typing import Any, cast
 from django.conf import settings
 from django.http import StreamingHttpResponse
 from django.http.response import HttpResponseBase
-from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evalsite.accounts.models import ApiToken, User
 from evalsite.api import judgment_files
-from evalsite.api.base_views import ReaderView, person, reader_name
+from evalsite.api.base_views import AnyAccept, ReaderView, person, reader_name
 from evalsite.api.fields import StrictSerializer
 from evalsite.api.openapi import TEXT, reading
 from evalsite.api.paging import page_cut
@@ -42,13 +41,6 @@ class JudgmentsView(ReaderView):
         rows = _judgment_reader(campaign, person(request), query)(query["cursor"], limit + 1)
         page = page_cut(rows, limit, id_of=attrgetter("judgment"))
         return Response(JudgmentPageSerializer.render(page, names=entrant_names(campaign)))
-
-
-class AnyAccept(DefaultContentNegotiation):
-    """Send what the ending of the address names, whatever the Accept header says."""
-
-    def select_renderer(self, request: Request, renderers: Any, format_suffix: str | None = None) -> Any:
-        return renderers[0], renderers[0].media_type
 
 
 class JudgmentFileView(ReaderView):

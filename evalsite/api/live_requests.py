@@ -1,5 +1,6 @@
 """Bodies of requests about live campaigns: studies, settings of conversations, and reports of replies."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from rest_framework import serializers
@@ -12,8 +13,10 @@ from evalsite.api.fields import (
     StrictSerializer,
     StrictUUIDField,
 )
-from evalsite.campaigns.live import BOUNDS, LONGEST_TOPIC, MOST_TOPICS
-from evalsite.campaigns.models import LiveSettings
+from evalsite.campaigns.live import BOUNDS, LONGEST_TOPIC, MOST_QUESTIONS, MOST_TOPICS
+from evalsite.campaigns.models import Aspect, LiveSettings
+from evalsite.campaigns.questions import LONGEST_LABEL, MOST_LABELS, WIDEST_SCALE
+from evalsite.campaigns.services import NewAspect
 from evalsite.campaigns.studies import MOST_ARMS, MOST_REPETITIONS, SETTINGS
 from evalsite.dialogues.third_parties import CONVERSATIONS, MOST_CONVERSATIONS
 
@@ -36,6 +39,34 @@ class StudyRequest(StrictSerializer):
 def _whole(name: str, **more: Any) -> StrictIntegerField:
     low, high = BOUNDS[name]
     return StrictIntegerField(min_value=low, max_value=high, required=False, **more)
+
+
+class TurnQuestionRequest(StrictSerializer):
+    """A question that labels or rates the replies of a turn."""
+
+    key = StrictCharField(max_length=60, help_text="letters, digits, hyphens and underscores")
+    question = StrictCharField(max_length=300)
+    kind = serializers.ChoiceField([Aspect.Kind.LABEL.value, Aspect.Kind.RATING.value])
+    scope = serializers.ChoiceField(
+        Aspect.Scope.values,
+        default=Aspect.Scope.CANDIDATE.value,
+        help_text="each reply (candidate), each selected one, or the turn as a whole",
+    )
+    minimum = StrictIntegerField(min_value=0, max_value=WIDEST_SCALE, required=False, help_text="of a rating")
+    maximum = StrictIntegerField(min_value=1, max_value=WIDEST_SCALE, required=False, help_text="of a rating")
+    labels = serializers.ListField(
+        child=StrictCharField(max_length=LONGEST_LABEL),
+        default=list,
+        max_length=MOST_LABELS,
+        help_text="of a label; incorrect, irrelevant and inappropriate are errors",
+    )
+    one_label = StrictBooleanField(default=True, help_text="an answer has exactly one label")
+
+
+def new_question(given: Mapping[str, Any]) -> NewAspect:
+    """Return a question as the services take it."""
+    kind, scope = Aspect.Kind(given["kind"]), Aspect.Scope(given["scope"])
+    return NewAspect(**{**given, "kind": kind, "scope": scope, "labels": tuple(given["labels"])})
 
 
 class LiveSettingsChangeRequest(StrictSerializer):
@@ -62,6 +93,18 @@ class LiveSettingsChangeRequest(StrictSerializer):
     turn_deadline_s = _whole("turn_deadline_s")
     idle_minutes = _whole("idle_minutes")
     reports_to_pause = _whole("reports_to_pause")
+    turn_questions = serializers.ListField(
+        child=TurnQuestionRequest(),
+        required=False,
+        max_length=MOST_QUESTIONS,
+        help_text="asked about the replies of each turn beside the selection; they replace earlier ones",
+    )
+
+
+class StaticCampaignRequest(StrictSerializer):
+    """The campaign of fixed prompts that may share the board."""
+
+    static_campaign = KeyField(max_length=80, allow_null=True, help_text="its slug or id; null removes the link")
 
 
 class ThirdPartiesRequest(StrictSerializer):

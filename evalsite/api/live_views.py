@@ -8,13 +8,19 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evalsite.api.base_views import ManagerView
-from evalsite.api.live_requests import LiveSettingsChangeRequest, SettlementRequest, ThirdPartiesRequest
+from evalsite.api.live_requests import (
+    LiveSettingsChangeRequest,
+    SettlementRequest,
+    StaticCampaignRequest,
+    ThirdPartiesRequest,
+    new_question,
+)
 from evalsite.api.openapi import ACTING, IDEMPOTENCY_KEY, operation, reading
 from evalsite.api.paging import page_of
 from evalsite.api.requests import EmptyRequest, PageQuery
 from evalsite.api.responses.campaigns import CampaignSerializer
 from evalsite.api.responses.live import LiveChatbotSerializer, ReportPageSerializer, ReportSerializer
-from evalsite.campaigns.live import live_settings_set
+from evalsite.campaigns.live import live_settings_set, static_campaign_set
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.permissions import Act, campaign_for
 from evalsite.core.errors import Conflict
@@ -48,9 +54,28 @@ class LiveSettingsView(LiveManagerView):
     )
     def patch(self, request: Request, key: str) -> Response:
         campaign = self.campaign(request, key, Act.SET_UP)
-        live_settings_set(
-            campaign=campaign, values=self.body(request, LiveSettingsChangeRequest), by=self.user(request)
-        )
+        values = self.body(request, LiveSettingsChangeRequest)
+        sent = values.pop("turn_questions", None)
+        questions = None if sent is None else [new_question(one) for one in sent]
+        live_settings_set(campaign=campaign, values=values, questions=questions, by=self.user(request))
+        return Response(CampaignSerializer.render(Campaign.objects.get(pk=campaign.pk)))
+
+
+class StaticCampaignView(LiveManagerView):
+    """The campaign of fixed prompts whose judgments join the board, if a test finds no difference."""
+
+    @operation(
+        "link_static_campaign",
+        "Link a static campaign of the same chatbots: one board ranks both, once a test finds no difference",
+        {200: CampaignSerializer},
+        ACTING,
+        body=StaticCampaignRequest,
+    )
+    def put(self, request: Request, key: str) -> Response:
+        campaign, user = self.campaign(request, key, Act.SHOW), self.user(request)
+        named = self.body(request, StaticCampaignRequest)["static_campaign"]
+        static = None if named is None else campaign_for(key=named, user=user, act=Act.SHOW)[0]
+        static_campaign_set(campaign=campaign, static=static, by=user)
         return Response(CampaignSerializer.render(Campaign.objects.get(pk=campaign.pk)))
 
 

@@ -278,6 +278,12 @@ class BoardFilterQuery(StrictSerializer):
     aspect = StrictCharField(required=False, max_length=60)
     category = StrictCharField(required=False, max_length=100)
     kind = serializers.ChoiceField(["live", "static"], required=False)
+    mode = serializers.ChoiceField(
+        ["both", "own"], required=False, help_text="both: with the judgments of the linked static campaign"
+    )
+    style = serializers.ChoiceField(  # type: ignore[assignment]
+        ["equal"], required=False, help_text="equal: as if all replies had the same length and markup"
+    )
 
 
 class PromptFileQuery(StrictSerializer):

@@ -23,6 +23,7 @@ from evalsite.api import (
     submission_views,
     upload_views,
     vote_file_views,
+    webhook_views,
 )
 from evalsite.api.fields import ID, as_key
 from evalsite.operations.actions import PERFORMED
@@ -139,6 +140,7 @@ urlpatterns = [
     path("campaigns/<key:key>/acts/<act:act>", action_views.ActView.as_view(), name="api_act"),
     path("campaigns/<key:key>/limits", action_views.LimitsView.as_view(), name="api_limits"),
     path("campaigns/<key:key>/live", live_views.LiveSettingsView.as_view(), name="api_live_settings"),
+    path("campaigns/<key:key>/static_campaign", live_views.StaticCampaignView.as_view(), name="api_static_campaign"),
     path("campaigns/<key:key>/third_parties", live_views.ThirdPartiesView.as_view(), name="api_third_parties"),
     path("campaigns/<key:key>/reports", live_views.ReportsView.as_view(), name="api_reports"),
     path(
@@ -156,6 +158,38 @@ urlpatterns = [
         live_views.ChatbotResumeView.as_view(),
         name="api_chatbot_resume",
     ),
+    path("campaigns/<key:key>/webhooks", webhook_views.WebhooksView.as_view(), name="api_webhooks"),
+    path("campaigns/<key:key>/webhooks/<id:webhook>", webhook_views.WebhookView.as_view(), name="api_webhook"),
+    path(
+        "campaigns/<key:key>/webhooks/<id:webhook>/secret",
+        webhook_views.WebhookSecretView.as_view(),
+        name="api_webhook_secret",
+    ),
+    path(
+        "campaigns/<key:key>/webhooks/<id:webhook>/pause",
+        webhook_views.WebhookPauseView.as_view(),
+        name="api_webhook_pause",
+    ),
+    path(
+        "campaigns/<key:key>/webhooks/<id:webhook>/resume",
+        webhook_views.WebhookResumeView.as_view(),
+        name="api_webhook_resume",
+    ),
+    path(
+        "campaigns/<key:key>/webhooks/<id:webhook>/test",
+        webhook_views.WebhookTestView.as_view(),
+        name="api_webhook_test",
+    ),
+    path(
+        "campaigns/<key:key>/webhooks/<id:webhook>/deliveries",
+        webhook_views.DeliveriesView.as_view(),
+        name="api_deliveries",
+    ),
+    path(
+        "campaigns/<key:key>/webhooks/<id:webhook>/deliveries/<id:delivery>/again",
+        webhook_views.DeliveryAgainView.as_view(),
+        name="api_delivery_again",
+    ),
     path("studies", study_views.StudiesView.as_view(), name="api_studies"),
     path("studies/<id:study>", study_views.StudyView.as_view(), name="api_study"),
     path("studies/<id:study>/launch", study_views.StudyLaunchView.as_view(), name="api_study_launch"),
@@ -163,6 +197,7 @@ urlpatterns = [
     path("boards/<key:key>/snapshots", board_views.SnapshotsView.as_view(), name="api_snapshots"),
     path("boards/<key:key>/snapshots/<int:number>", board_views.SnapshotView.as_view(), name="api_snapshot"),
     path("boards/<key:key>/live-report", board_views.LiveReportView.as_view(), name="api_live_report"),
+    path("boards/<key:key>/log.jsonl", board_views.PublicLogView.as_view(), name="api_public_log"),
     path("boards/<key:key>", board_views.BoardView.as_view(), name="api_board"),
     path("organisations/<slug:organisation>/prompts", upload_views.PromptFileView.as_view(), name="api_send_prompts"),
     path("organisations/<slug:organisation>/chatbots", upload_views.ReplyFileView.as_view(), name="api_send_replies"),

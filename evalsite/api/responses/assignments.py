@@ -1,7 +1,7 @@
 """What annotators are asked, and the receipts of what they did."""
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -26,6 +26,7 @@ class ShownCandidate(NamedTuple):
     position: int
     label: str
     text: str | None
+    conversation: Sequence[Mapping[str, str]] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +78,14 @@ class ContextSerializer(ResponseSerializer):
 
 
 class CandidateSerializer(ResponseSerializer):
-    """One of the replies to compare."""
+    """One of the replies, or of the whole conversations, to judge."""
 
     position = s.IntegerField()
     label = s.CharField(help_text="A to H")  # type: ignore[assignment]  # also an attribute of every field
-    text = s.CharField(allow_null=True, allow_blank=True)
+    text = s.CharField(allow_null=True, allow_blank=True, help_text="null where it is not known")
+    conversation = TurnSerializer(
+        many=True, allow_null=True, help_text="where whole conversations are judged: its messages"
+    )
 
 
 class AspectSerializer(ResponseSerializer):
@@ -89,7 +93,7 @@ class AspectSerializer(ResponseSerializer):
 
     key = s.CharField()
     question = s.CharField()
-    kind = s.CharField(help_text="choose_one: two replies are compared; rating or label: one reply is judged")
+    kind = s.CharField(help_text="choose_one: two candidates are compared; rating or label: one is judged")
     choices = s.ListField(child=s.CharField(), help_text="of A, tie, B, both_bad; or all ratings or labels")
     one_label = s.BooleanField(help_text="an answer has exactly one label")
 
@@ -104,7 +108,12 @@ class AssignmentSerializer(ResponseSerializer):
     aspects = AspectSerializer(many=True)
 
     def get_candidates(self, row: ShownAssignment) -> list[ShownCandidate]:
-        return [ShownCandidate(position, LABELS[position], text) for position, text in enumerate(row.shown.texts)]
+        shown = row.shown
+        transcripts = shown.transcripts or [None] * len(shown.texts)
+        return [
+            ShownCandidate(position, LABELS[position], text, transcript or None)
+            for position, (text, transcript) in enumerate(zip(shown.texts, transcripts, strict=True))
+        ]
 
 
 @extend_schema_serializer(component_name="Waiting")

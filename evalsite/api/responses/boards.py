@@ -8,7 +8,7 @@ from rest_framework import serializers as s
 from evalsite.api.responses.base import ResponseSerializer, StoredSerializer, cursor
 from evalsite.boards.live_reports import LiveReportContent
 from evalsite.boards.models import AnalysisPlan, Decision
-from evalsite.boards.selectors import BoardState
+from evalsite.boards.selectors import BoardState, style_result
 from evalsite.core.reasons import reason_code
 
 
@@ -54,7 +54,7 @@ class BoardRowSerializer(StoredSerializer):
         help_text="prompts to which another chatbot gave the same reply; they are not shown to annotators",
     )
     tier = s.IntegerField(
-        required=False, allow_null=True, help_text="1 for the stronger half; null where groups have separate scales"
+        required=False, allow_null=True, help_text="from 1 for the strongest; null where groups have separate scales"
     )
 
 
@@ -96,10 +96,28 @@ class DecisionSerializer(ResponseSerializer):
 class SliceSerializer(ResponseSerializer):
     """The filter that the board was asked for."""
 
-    by = s.CharField(help_text="aspect, category or kind")
+    by = s.CharField(help_text="aspect, category, kind, mode or style")
     value = s.CharField()
     judgments = s.IntegerField(help_text="judgments that match the filter; below 30 there is no ranking")
     trouble = s.CharField(help_text="why its last fit failed; empty if it did not")
+
+
+class StyleEffectSerializer(ResponseSerializer):
+    """What a typical difference of a covariate of style is worth, in logits, with its 95 % interval."""
+
+    name = s.CharField()
+    effect = s.FloatField()
+    se = s.FloatField()
+    lower = s.FloatField()
+    upper = s.FloatField()
+
+
+@extend_schema_serializer(component_name="BoardStyle")
+class StyleSerializer(ResponseSerializer):
+    """The effects of style, and the ranks on the board as judged by version."""
+
+    effects = StyleEffectSerializer(many=True)
+    ranks_as_judged = s.DictField(child=s.IntegerField())
 
 
 class BoardSerializer(ResponseSerializer):
@@ -114,10 +132,15 @@ class BoardSerializer(ResponseSerializer):
     snapshot = SnapshotSerializer(allow_null=True)
     decision = DecisionSerializer(allow_null=True)
     filter = SliceSerializer(source="slice", allow_null=True)
+    equal_style = StyleSerializer(allow_null=True, help_text="of a board at equal style (filter style=equal)")
     chatbots = BoardRowSerializer(many=True)
 
     def get_state(self, row: BoardState) -> str | None:
         return row.campaign.state if row.campaign else None
+
+    def get_equal_style(self, row: BoardState) -> Any:
+        found = style_result(row)
+        return None if found is None else StyleSerializer(found).data
 
     def get_chatbots(self, row: BoardState) -> Any:
         return row.snapshot.rows if row.snapshot else []
@@ -159,6 +182,10 @@ class LiveReportSerializer(ResponseSerializer):
     failures = s.JSONField(help_text="by chatbot: replies, failed ones, and the rate with its interval")
     ratings = s.JSONField(help_text="by setting: mean rating at the end of conversations")
     written = s.JSONField(help_text="by setting: turns in which annotators wrote a reply")
+    labels = s.ListField(
+        child=s.DictField(),
+        help_text="by further question: shares of labels or the mean rating of each chatbot, clustered by conversation",
+    )
     third_parties = s.ListField(
         child=s.DictField(),
         help_text="by sample: judgments of third parties, and their agreement with the live choices",
@@ -209,3 +236,7 @@ class LiveReportSerializer(ResponseSerializer):
     def get_written(self, view: LiveReportContent) -> Any:
         """Return this part of the report."""
         return (view.content or {}).get("written", {})
+
+    def get_labels(self, view: LiveReportContent) -> Any:
+        """Return this part of the report."""
+        return (view.content or {}).get("labels", [])

@@ -34,15 +34,11 @@ class ConversationSetPageSerializer(ResponseSerializer):
 
 @dataclass(frozen=True, slots=True)
 class PlannedAnnotation:
-    """A sample of replies, and the campaign that annotates it; None if only the sample was asked for."""
+    """A sample, and the campaign that annotates it; None if only the sample was asked for."""
 
     plan: Sequence[ChatbotSample]
-    votes: int
+    judgments: int
     campaign: Campaign | None = None
-
-    @property
-    def judgments(self) -> int:
-        return self.votes * sum(len(one.drawn) for one in self.plan)
 
 
 class ChatbotSampleSerializer(ResponseSerializer):
@@ -51,7 +47,7 @@ class ChatbotSampleSerializer(ResponseSerializer):
     chatbot = s.CharField()
     conversations = s.IntegerField(help_text="in the set")
     replies = s.IntegerField(help_text="in the set")
-    drawn = s.IntegerField(help_text="replies in the sample")
+    drawn = s.IntegerField(help_text="replies, or conversations, in the sample")
 
     def get_drawn(self, row: ChatbotSample) -> int:
         return len(row.drawn)
@@ -61,7 +57,7 @@ class AnnotationSerializer(ResponseSerializer):
     """A sample of replies to annotate, and its campaign."""
 
     sample = ChatbotSampleSerializer(many=True, source="plan")
-    judgments = s.IntegerField(help_text="that the campaign collects")
+    judgments = s.IntegerField(help_text="that the campaign collects, at most")
     campaign = CampaignSerializer(allow_null=True, help_text="null: only the sample size was asked for")
 
 
@@ -112,6 +108,9 @@ class ScorecardDocumentSerializer(s.Serializer[Any]):
     correlations = MetricCorrelationSerializer(many=True)
     warnings = s.ListField(child=s.CharField())
     domains = s.DictField(child=s.DictField(child=s.IntegerField()), help_text="utterances by chatbot and domain")
+    profiles = s.DictField(
+        child=s.DictField(), help_text="by chatbot: response_time_s, keywords with shares of replies, ratings by domain"
+    )
     over_time = s.DictField(child=s.ListField(child=s.DictField()), help_text="mean ratings by chatbot and day")
     prediction = s.DictField(allow_null=True, help_text="as manage.py predict_ratings --json prints it")
     conversations = s.IntegerField()

@@ -51,7 +51,7 @@ class SkipSerializer(ResponseSerializer):
     candidates = s.ListField(child=s.CharField(), help_text="names, A first")
     annotator = s.UUIDField(allow_null=True, help_text="a pseudonym")
     annotator_kind = s.CharField(help_text="human, simulated, model or unknown")
-    reason = s.CharField(help_text="cannot_judge, broken, offensive or other")
+    reason = s.CharField(help_text="cannot_judge, broken, offensive, recognised or other")
     note = s.CharField(allow_blank=True, help_text="in the annotator's words")
     purpose = s.CharField(help_text="measure, overlap, gold or qualification")
     skipped_at = s.DateTimeField()

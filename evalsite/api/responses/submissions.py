@@ -7,7 +7,7 @@ from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers as s
 
 from evalsite.api.responses.base import ResponseSerializer, StoredSerializer, cursor
-from evalsite.chatbots.files import ReplyReport
+from evalsite.chatbots.reply_report import ReplyReport
 from evalsite.submissions.checks import report_kept
 from evalsite.submissions.events import next_step
 from evalsite.submissions.models import Submission, SubmissionEvent

@@ -8,8 +8,8 @@ from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers as s
 
 from evalsite.api.responses.base import ResponseSerializer
-from evalsite.chatbots.files import ReplyReport
 from evalsite.chatbots.models import Chatbot, Version
+from evalsite.chatbots.reply_report import ReplyReport
 from evalsite.core.row_files import ReportRow
 from evalsite.prompts.files import PromptReport
 from evalsite.prompts.models import PromptSet
