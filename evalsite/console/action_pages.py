@@ -41,6 +41,8 @@ ACT_FORMS: Mapping[Act, type[Form]] = {
 }
 SUBJECTS = ("annotator", "entrant", "version", "prompt", "gold")
 OF_ANNOTATOR = {Act.EXCLUDE, Act.READMIT, Act.NOTE, Act.PAUSE_ANNOTATOR, Act.RESUME_ANNOTATOR}
+# The public log of a board (`boards.public_log_entries`) has the reasons of these.
+REASONS_PUBLISHED = {Act.EXCLUDE, Act.READMIT, Act.WITHDRAW_ENTRANT, Act.RETIRE_PROMPT}
 LANDS_ON = {
     Act.FULL_CHECK: "console_check",
     Act.EXCLUDE: "console_annotators",
@@ -233,13 +235,14 @@ def confirm_context(
     sent: the form data of a failed attempt.
     """
     limits = limits_of(desk.campaign.stopping)
+    votes = desk.campaign.votes_per_item if desk.campaign.is_single else None
     return {
         "form": _form(desk.campaign, act, limits, sent),
-        "limits": limit_lines(limits, evidence_of(desk.campaign)) if act == Act.EXTEND else [],
+        "limits": limit_lines(limits, evidence_of(desk.campaign), votes=votes) if act == Act.EXTEND else [],
         "act": act.value,
         "label": act_labels()[act],
         "effect": effects()[act],
-        "notes": _notes(desk.campaign) if act == Act.SHOW else [],
+        "notes": _notes(desk.campaign, act),
         "subject": _subject(desk.campaign, act, given),
         "hidden": [(name, getattr(given, name)) for name in SUBJECTS if getattr(given, name) is not None],
         "given": given,
@@ -271,11 +274,12 @@ def _form(campaign: Campaign, act: Act, limits: Limits, sent: QueryDict | None) 
     return form
 
 
-def _notes(campaign: Campaign) -> list[str]:
-    """Return notes about members as annotators of a board that others see.
-
-    This combination stays as it was set up.
-    """
+def _notes(campaign: Campaign, act: Act) -> list[str]:
+    """Return notes: that a reason becomes public, or who judges a board that others see."""
+    if act in REASONS_PUBLISHED and campaign.visibility == Campaign.Visibility.PUBLIC:
+        return [_("The board is public: its public log shows the reason.")]
+    if act != Act.SHOW:
+        return []
     text = _("Who judges stays as it was set up: %(who)s.") % {"who": campaign.get_admission_display()}
     return [text, left_out_text()] if members_would_be_left_out(campaign) else [text]
 

@@ -14,7 +14,8 @@ from evalsite.console.page_frame import person
 from evalsite.console.views import console_page
 from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.operations.annotations import annotation_launch
-from evalsite.scorecards.annotation import sample_plan
+from evalsite.scorecards.annotation import judgments_planned, sample_plan
+from evalsite.scorecards.models import Annotation
 from evalsite.scorecards.selectors import conversation_set_get
 
 
@@ -31,9 +32,10 @@ def annotate(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
     try:
         wanted = form.request()
         if request.POST.get("check"):
-            plan = sample_plan(found, wanted.sample, seed=wanted.seed)
-            drawn = sum(len(one.drawn) for one in plan)
-            sizes = {"plan": plan, "drawn": drawn, "judgments": drawn * wanted.votes}
+            plan = sample_plan(found, wanted.sample, seed=wanted.seed, unit=wanted.unit)
+            judgments = judgments_planned(plan, wanted.votes, wanted.unit)
+            sizes = {"plan": plan, "drawn": sum(len(one.drawn) for one in plan), "judgments": judgments}
+            sizes["whole"] = wanted.unit != Annotation.Unit.REPLY
             return render(request, "console/conversations/annotate.html", {**context, **sizes})
         draft = bool(request.POST.get("draft"))
         campaign = annotation_launch(conversation_set=found, request=wanted, by=person(request), draft=draft)
@@ -42,5 +44,5 @@ def annotate(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
     if campaign.state == Campaign.State.DRAFT:
         messages.success(request, _("The campaign is a draft. An owner launches it."))
         return redirect("console_setup", campaign.public_id)
-    messages.success(request, _("The campaign collects labels."))
+    messages.success(request, _("The campaign collects judgments."))
     return redirect("console_campaign", campaign.public_id)

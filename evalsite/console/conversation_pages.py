@@ -77,12 +77,24 @@ def chatbot_context(found: ConversationSet, name: str) -> dict[str, Any]:
     columns = [*_columns(shown.unified, STRATEGY_TEXTS), *_columns(shown.content["metrics"], METRIC_TEXTS)]
     domains = shown.content["domains"].get(name, {})
     total = sum(domains.values()) or 1
+    profile = shown.content.get("profiles", {}).get(name, {})
     return {
         **context,
+        "response_time": _interval(profile.get("response_time_s"), unit="s"),
+        "keywords": [(word, round(100 * share, 1)) for word, share in profile.get("keywords", [])],
+        "strengths": [(domain, _interval(one), one["n"]) for domain, one in profile.get("strengths", {}).items()],
         "metrics": [(label, cells.get(name)) for label, cells in columns],
         "domains": [(domain, count, round(100 * count / total, 1)) for domain, count in domains.items()],
         "days": [(one["day"], fixed(one["mean"]), one["n"]) for one in shown.content["over_time"].get(name, [])],
     }
+
+
+def _interval(one: Mapping[str, Any] | None, *, unit: str = "") -> str:
+    """Return a value with its interval as text; "" without a value."""
+    if one is None:
+        return ""
+    value = f"{fixed(one['value'])} {unit}".strip()
+    return value if one["lower"] is None else f"{value} ({fixed(one['lower'])} – {fixed(one['upper'])})"
 
 
 def csv_rows(shown: ShownScorecard) -> Iterator[list[Any]]:

@@ -4,18 +4,20 @@ import uuid
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 
 from evalsite.campaigns import library
-from evalsite.campaigns.endpoint_access import may_use_endpoints
+from evalsite.campaigns.endpoint_access import may_use_endpoints, role_in
+from evalsite.campaigns.permissions import MAKERS
 from evalsite.console.endpoints import endpoints_by_version
 from evalsite.console.page_frame import person
 from evalsite.console.tables import ROWS, log_rows, page_number, paged
 from evalsite.console.views import console_page
 from evalsite.core.audit import audit_of
-from evalsite.core.errors import InvalidInput
+from evalsite.core.errors import InvalidInput, NotAllowed
+from evalsite.prompts.services import prompt_set_rename
 
 
 @console_page
@@ -57,19 +59,26 @@ def prompt_sets(request: HttpRequest) -> HttpResponse:
 
 
 @console_page
-@require_safe
+@require_http_methods(["GET", "HEAD", "POST"])
 def prompt_set(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
-    """Show one prompt set: its campaigns, the versions with replies, and its prompts.
+    """Show one prompt set: its campaigns, the versions with replies, and its prompts. POST gives it another name.
 
     ?lacking=<version> lists the prompts without a reply of that version.
     """
     found, start = library.prompt_set_owned(person(request), public_id), page_number(request.GET)
+    may_rename = role_in(found.organisation, person(request)) in MAKERS
+    if request.method == "POST":
+        if not may_rename:
+            raise NotAllowed(_("Only owners and managers name prompt sets."))
+        prompt_set_rename(prompt_set=found, name=request.POST.get("name", ""), by=person(request))
+        return redirect("console_prompt_set", public_id)
     completeness = library.completeness_of_set(found)
     lacking = _lacking(request.GET.get("lacking", ""), [row.version for row in completeness])
     prompts = library.prompts_shown(found, lacking)
     page = list(prompts[start : start + ROWS + 1])
     context: dict[str, Any] = {
         "prompt_set": found,
+        "may_rename": may_rename,
         "campaigns": library.campaigns_using(found),
         "completeness": completeness,
         "lacking": lacking,

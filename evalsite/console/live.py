@@ -8,8 +8,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from evalsite.campaigns.endpoint_access import role_in
+from evalsite.campaigns.live import turn_questions_of
 from evalsite.campaigns.models import Campaign, LiveSettings
-from evalsite.campaigns.permissions import MAKERS, Act
+from evalsite.campaigns.permissions import MAKERS, Act, allows, role_of
 from evalsite.campaigns.selectors import visible_to
 from evalsite.console.live_forms import SETTINGS
 from evalsite.console.page_frame import CampaignContext
@@ -64,6 +65,7 @@ def settings_facts(campaign: Campaign) -> list[tuple[str, str]]:
     yes_no: Mapping[bool, str] = {True: _("yes"), False: _("no")}
     return [
         (_("Annotators select"), str(SETTINGS[live.setting][0])),
+        *((_("Also asked"), one.question) for one in turn_questions_of(campaign)),
         (_("Chatbots in one conversation"), whole(live.chatbots_per_conversation)),
         (_("Turns, at least"), whole(live.minimum_turns)),
         (_("Turns, at most"), whole(live.maximum_turns) if live.maximum_turns else _("no limit")),
@@ -96,6 +98,23 @@ def reports_context(desk: CampaignContext, query: QueryDict) -> dict[str, Any]:
         "may_act": desk.may(Act.WITHDRAW_ENTRANT),
         "least": desk.campaign.live.reports_to_pause,
     }
+
+
+def static_choices(desk: CampaignContext) -> list[tuple[str, str, bool]]:
+    """Return the static campaigns that could share a board: id, name, and whether it is the linked one."""
+    chosen = desk.campaign.live.static_campaign_id
+    found = Campaign.objects.of(desk.user) if not desk.user.is_staff else Campaign.objects.all()
+    chatbots = desk.campaign.entrants.values("version__chatbot")
+    same = found.filter(
+        organisation=desk.campaign.organisation_id,
+        mode=Campaign.Mode.STATIC,
+        review__isnull=True,
+        entrants__version__chatbot__in=chatbots,
+    )
+    rows = same.distinct().order_by("-pk")[:100]
+    return [
+        (str(one.public_id), one.name, one.pk == chosen) for one in rows if allows(role_of(desk.user, one), Act.SHOW)
+    ]
 
 
 def samples_context(desk: CampaignContext) -> dict[str, Any]:

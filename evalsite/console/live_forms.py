@@ -1,15 +1,20 @@
-"""Form of the set-up's step for live campaigns: what happens in a conversation."""
+"""Forms of the set-up that depend on the mode: the first step, and what happens in a live conversation."""
 
 from typing import Any
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from evalsite.campaigns.live import LONGEST_TOPIC
+from evalsite.campaigns.live import LONGEST_TOPIC, turn_questions_of
 from evalsite.campaigns.models import Campaign, LiveSettings
-from evalsite.console.forms import AnnotatorsForm, GoalForm
+from evalsite.campaigns.services import NewAspect
+from evalsite.console.forms import LONGEST_QUESTION, QUESTION, AnnotatorsForm, GoalForm
 from evalsite.console.plan_forms import Option, options_of
+from evalsite.console.scale_forms import ScaleForm
+from evalsite.console.turn_questions import questions_read, questions_text
+from evalsite.core.errors import InvalidInput
 from evalsite.dialogues.third_parties import MOST_CONVERSATIONS
+from evalsite.scorecards.annotation import QUESTION as REPLY_QUESTION
 
 MOST_TURNS, MOST_TOPICS = 1_000, 100
 # Settings: name and meaning.
@@ -29,6 +34,10 @@ MODES = {
         _("Fixed prompts"),
         _("Chatbots have replied to the same prompts. Annotators compare two replies at a time."),
     ),
+    Campaign.Mode.SINGLE: (
+        _("Single replies"),
+        _("Chatbots have replied to the same prompts. Annotators label or rate one reply at a time."),
+    ),
     Campaign.Mode.LIVE: (
         _("Live conversations"),
         _("Annotators chat with live chatbots and judge the replies turn by turn."),
@@ -36,10 +45,10 @@ MODES = {
 }
 
 
-class NewCampaignForm(GoalForm):
+class NewCampaignForm(GoalForm, ScaleForm):
     """The first step of a new campaign: its mode, which stays, and its goal."""
 
-    field_order = ("mode",)
+    field_order = ("mode", "name", "description", "question", "reply_question")
     mode = forms.ChoiceField(
         label=_("What annotators judge"),
         help_text=_("It cannot be changed later."),
@@ -49,8 +58,33 @@ class NewCampaignForm(GoalForm):
         widget=forms.RadioSelect,
     )
 
+    question = forms.CharField(
+        label=_("The question to annotators"),
+        help_text=_("They read a prompt and two replies, and answer this."),
+        max_length=LONGEST_QUESTION,
+        initial=QUESTION,
+        required=False,
+    )
+    reply_question = forms.CharField(
+        label=_("The question to annotators"),
+        help_text=_("They read a prompt and one reply, and answer this."),
+        max_length=LONGEST_QUESTION,
+        initial=REPLY_QUESTION,
+        required=False,
+    )
+
     def clean_mode(self) -> str:
         return self.cleaned_data["mode"] or Campaign.Mode.STATIC
+
+    def has_scale(self) -> bool:
+        return self.cleaned_data.get("mode") == Campaign.Mode.SINGLE
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        asked = "reply_question" if self.has_scale() else "question"
+        if not cleaned.get(asked):
+            self.add_error(asked, self.fields["name"].error_messages["required"])
+        return cleaned | {"question": cleaned.get(asked, "")}
 
 
 class LiveGoalForm(GoalForm):
@@ -62,6 +96,17 @@ class LiveGoalForm(GoalForm):
 
     def clean_others(self) -> None:
         return None
+
+
+class SingleGoalForm(LiveGoalForm, ScaleForm):
+    """The goal of a campaign that judges replies one at a time."""
+
+    field_order = ("name", "description", "question")
+    question = forms.CharField(
+        label=_("The question to annotators"),
+        help_text=_("They read a prompt and one reply, and answer this."),
+        max_length=LONGEST_QUESTION,
+    )
 
 
 class LiveAnnotatorsForm(AnnotatorsForm):
@@ -117,6 +162,17 @@ class ConversationForm(forms.Form):
         help_text=_("The amount is set in the step Annotators. Turns in which a chatbot fails are paid, too."),
         choices=LiveSettings.PayPer.choices,
     )
+    turn_questions = forms.CharField(
+        label=_("Further questions about the replies of each turn"),
+        help_text=_(
+            "One a line, six at the most: name: question | answers | each, selected or turn. Answers are the bounds of "
+            "a rating (1-5), or labels with commas; “any:” before them allows several. Such as “error: Is it correct? "
+            "| correct, incorrect, irrelevant | each”."
+        ),
+        required=False,
+        max_length=10_000,
+        widget=forms.Textarea(attrs={"rows": 3}),
+    )
     end_rating = forms.BooleanField(label=_("Ask for a rating of the conversation, from 1 to 5"), required=False)
     end_feedback = forms.BooleanField(label=_("Ask for feedback in their own words"), required=False)
     data_notice = forms.CharField(
@@ -144,6 +200,15 @@ class ConversationForm(forms.Form):
             raise forms.ValidationError(_("A topic has at most %(longest)s characters.") % {"longest": LONGEST_TOPIC})
         return topics
 
+    def clean_turn_questions(self) -> tuple[NewAspect, ...] | None:
+        """Return the questions of the lines. If the field is missing, they stay unchanged."""
+        if "turn_questions" not in self.data:
+            return None
+        try:
+            return questions_read(self.cleaned_data["turn_questions"])
+        except InvalidInput as error:
+            raise forms.ValidationError(f"{error.message} {error.hint}".strip()) from error
+
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         least, most = cleaned.get("minimum_turns"), cleaned.get("maximum_turns")
@@ -169,15 +234,21 @@ def mode_options(form: forms.Form) -> list[Option]:
     return list(options_of(form, "mode", MODES, {}))
 
 
-def settings_initial(live: LiveSettings) -> dict[str, Any]:
+def settings_initial(campaign: Campaign) -> dict[str, Any]:
     """Return the values of the form."""
-    names = [name for name in ConversationForm.base_fields if name not in {"setting", "opening_topics"}]
+    live = campaign.live
+    names = ConversationForm.base_fields.keys() - {"setting", "opening_topics", "turn_questions"}
     values = {name: getattr(live, name) for name in names if getattr(live, name) is not None}
-    return {**values, "setting": live.setting, "opening_topics": "\n".join(live.opening_topics)}
+    return {
+        **values,
+        "setting": live.setting,
+        "opening_topics": "\n".join(live.opening_topics),
+        "turn_questions": questions_text(turn_questions_of(campaign)),
+    }
 
 
 def settings_values(cleaned: dict[str, Any]) -> dict[str, Any]:
     """Return the settings that the form's values stand for."""
-    values = {name: value for name, value in cleaned.items() if name != "setting"}
+    values = {name: value for name, value in cleaned.items() if name not in {"setting", "turn_questions"}}
     selection, _underscore, fallback = cleaned["setting"].partition("_")
     return {**values, "selection": selection, "fallback": fallback or LiveSettings.Fallback.RANDOM}

@@ -9,8 +9,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from evalsite.boards.live_reports import live_report_get
-from evalsite.campaigns.permissions import Act
-from evalsite.console.live import conversations_context, reports_context, samples_context
+from evalsite.campaigns.live import static_campaign_set
+from evalsite.campaigns.permissions import Act, campaign_for
+from evalsite.console.live import conversations_context, reports_context, samples_context, static_choices
 from evalsite.console.live_forms import SampleForm
 from evalsite.console.page_frame import CampaignContext, campaign_context_for, frame, person
 from evalsite.console.views import console_page
@@ -87,9 +88,22 @@ def third_parties(request: HttpRequest, key: str) -> HttpResponse:
     return redirect("console_prompts", key=draft.public_id)
 
 
+@console_page
+@require_POST
+def static_campaign(request: HttpRequest, key: str) -> HttpResponse:
+    """Link the campaign to a static one of the same chatbots, or remove the link."""
+    desk = _live_desk(request, key, Act.SHOW)
+    wanted = request.POST.get("static_campaign", "")
+    other = campaign_for(key=wanted, user=desk.user, act=Act.SHOW)[0] if wanted else None
+    static_campaign_set(campaign=desk.campaign, static=other, by=person(request))
+    messages.success(request, _("Saved."))
+    return redirect("console_live_report", key=key)
+
+
 def _live_report(request: HttpRequest, desk: CampaignContext, trouble: str = "", *, status: int = 200) -> HttpResponse:
     report = live_report_get(desk.campaign, desk.user)
     context = {**live_report_context(report), **cleaning_context(report), **samples_context(desk), "trouble": trouble}
+    context |= {"static_choices": static_choices(desk) if desk.may(Act.SHOW) else []}
     shown = {**frame(desk, "console_live_report"), **context, "may_exclude": desk.may(Act.EXCLUDE)}
     return render(request, "console/live_report.html", shown, status=status)
 

@@ -17,10 +17,12 @@ from evalsite.campaigns.services import pilot_waits
 from evalsite.console.formatting import duration
 from evalsite.console.pilot import pilot_context
 from evalsite.console.stopping_rules import limit_lines
+from evalsite.judgments.annotator_statistics import qualifying_count
 from evalsite.judgments.selectors import judgments_spent
 from evalsite.operations.campaign_status import CampaignStatus, StatusAlarm, campaign_status_get
 from evalsite.presentation.board_head import headline, status
 from evalsite.presentation.formatting import fixed, whole
+from evalsite.presentation.label_report import label_report_context
 
 SHOWN_ON_HOME = 50
 
@@ -74,7 +76,11 @@ def overview_context(campaign: Campaign) -> dict[str, Any]:
         "alarms": [alarm_text(alarm) for alarm in outlook.alarms],
         "decision": _decision(campaign, board_state) if board_state else None,
         "pilot": pilot_context(campaign),
-        "limits": limit_lines(limits_now(campaign), board_state.evidence if board_state else {}),
+        "limits": limit_lines(
+            limits_now(campaign),
+            board_state.evidence if board_state else {},
+            votes=campaign.votes_per_item if campaign.is_single else None,
+        ),
     }
 
 
@@ -101,10 +107,14 @@ def _answer(campaign: Campaign, outlook: CampaignStatus) -> str:
         Campaign.State.STOPPED: _("It has ended: %(reason)s.")
         % {"reason": campaign.stop_reason_text or _("by its owner")},
     }
-    return answers.get(campaign.state) or _running_text(outlook)
+    return answers.get(campaign.state) or _running_text(campaign, outlook)
 
 
-def _running_text(outlook: CampaignStatus) -> str:
+def _running_text(campaign: Campaign, outlook: CampaignStatus) -> str:
+    if not (outlook.board_state and outlook.board_state.tally.judgments):
+        return _unjudged_text(campaign)
+    if outlook.to_go is None and campaign.is_single:
+        return _("It is going well. Its replies are being queued.")
     if outlook.to_go is None and outlook.looks_anew:
         return _("It goes on to another target. Whether its prompts can give it is told after the next refit.")
     if outlook.to_go is None:
@@ -117,20 +127,53 @@ def _running_text(outlook: CampaignStatus) -> str:
     return _("It is going well: %(what)s.") % {"what": ", ".join(parts)}
 
 
-def _facts(campaign: Campaign, outlook: CampaignStatus) -> list[tuple[str, str]]:
+def _unjudged_text(campaign: Campaign) -> str:
+    """Say that nobody has judged yet, and how many annotators are at the qualification."""
+    waiting = qualifying_count(campaign)
+    if not waiting:
+        return _("It collects, and nobody has judged yet.")
+    text = ngettext(
+        "It collects, and nobody has judged yet: %(n)s annotator is at the qualification.",
+        "It collects, and nobody has judged yet: %(n)s annotators are at the qualification.",
+        waiting,
+    )
+    return text % {"n": whole(waiting)}
+
+
+def _facts(campaign: Campaign, outlook: CampaignStatus) -> list[tuple[str, str, str]]:
+    """Return label, value and key of each number. Pages that show the same number mark it with the same key."""
+    shared = {_("Judgments"): "judgments", _("Annotators"): "annotators"}
+    return [(label, value, shared.get(label, "")) for label, value in _labelled(campaign, outlook)]
+
+
+def _labelled(campaign: Campaign, outlook: CampaignStatus) -> list[tuple[str, str]]:
     judged = outlook.board_state.tally if outlook.board_state else None
+    to_go, time_to_go = _("To the target"), _("Time to the target")
+    if campaign.is_single:
+        to_go, time_to_go = _("Judgments to go"), _("Time to go")
     facts = [
         (_("Judgments"), whole(judged.judgments if judged else 0)),
         *_budget(campaign),
         (_("Annotators"), whole(judged.annotators if judged else 0)),
         (_("Pace"), _("%(n)s a day") % {"n": fixed(outlook.per_day, 0)} if outlook.per_day else "–"),
-        (_("To the target"), whole(outlook.to_go) if outlook.to_go is not None else "–"),
-        (_("Time to the target"), duration(outlook.days) if outlook.days is not None else "–"),
+        (to_go, whole(outlook.to_go) if outlook.to_go is not None else "–"),
+        (time_to_go, duration(outlook.days) if outlook.days is not None else "–"),
         (_("Spent"), money(outlook.spent)),
     ]
     if outlook.money is not None:
         facts.append((_("Still to be spent"), f"{fixed(outlook.money)} {campaign.currency}"))
-    return facts
+    return [*facts, *_agreement(outlook)] if campaign.is_single else facts
+
+
+def _agreement(outlook: CampaignStatus) -> list[tuple[str, str]]:
+    """Return the agreement on the first question, of replies that two annotators or more have judged."""
+    report = label_report_context(outlook.board_state.board) if outlook.board_state else {"aspects": []}
+    found = [
+        _("%(alpha)s on %(n)s replies") % {"alpha": one["alpha"], "n": whole(one["shared"])}
+        for one in report["aspects"][:1]
+        if one["alpha"] is not None
+    ]
+    return [(_("Agreement (alpha)"), found[0] if found else "–")]
 
 
 def _budget(campaign: Campaign) -> list[tuple[str, str]]:

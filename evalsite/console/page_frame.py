@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from evalsite.accounts.models import User
+from evalsite.campaigns.limits import limits_of
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.permissions import ROLE_WORDS, Act, Role, allows, campaign_for
 from evalsite.campaigns.selectors import stopped_by_hand
@@ -80,32 +81,37 @@ def _pages(desk: CampaignContext) -> list[tuple[str, str]]:
         return _live_pages(desk, overview)
     content = [("console_prompts", _("Prompts")), ("console_chatbots", _("Chatbots"))]
     gold = [("console_gold", _("Gold"))] if desk.may(Act.GOLD) else []
-    log = ("console_log", _("Log"))
+    log = _log_pages(desk)
     submitted = [("console_submissions", _("Submissions"))] if desk.may(Act.MODERATE) else []
     if campaign.state == Campaign.State.DRAFT:  # No judgments yet.
-        return [("console_setup", _("Set-up")), overview, *content, *gold, log]
+        return [("console_setup", _("Set-up")), overview, *content, *gold, *log]
     setup = [("console_setup", _("Set-up"))] if pilot_waits(campaign) else []
     money = [("console_payments", _("Payments"))] if desk.may(Act.PAY) else []
     judged = [("console_annotators", _("Annotators")), *gold, ("console_judgments", _("Judgments"))]
     pairs, fits = ("console_pairs", _("Pairs")), ("console_fits", _("Fits"))
     if campaign.is_single:  # Nothing is compared or fitted.
-        return [overview, *setup, *content, *judged, *money, log]
-    return [overview, *setup, pairs, *content, *submitted, *judged, fits, *money, log]
+        return [overview, *setup, *content, *judged, *money, *log]
+    return [overview, *setup, pairs, *content, *submitted, *judged, fits, *money, *log]
+
+
+def _log_pages(desk: CampaignContext) -> list[tuple[str, str]]:
+    webhooks = [("console_webhooks", _("Webhooks"))] if desk.may(Act.WEBHOOKS) else []
+    return [*webhooks, ("console_log", _("Log"))]
 
 
 def _live_pages(desk: CampaignContext, overview: tuple[str, str]) -> list[tuple[str, str]]:
     """Return the pages of a live campaign: it has conversations and reports in place of prompts and pairs."""
-    chatbots, log = ("console_chatbots", _("Chatbots")), ("console_log", _("Log"))
+    chatbots, log = ("console_chatbots", _("Chatbots")), _log_pages(desk)
     talks = ("console_conversations", _("Conversations"))
     if desk.campaign.state == Campaign.State.DRAFT:
         plan = ("console_analysis_plan", _("Analysis plan"))
-        return [("console_setup", _("Set-up")), plan, overview, talks, chatbots, log]
+        return [("console_setup", _("Set-up")), plan, overview, talks, chatbots, *log]
     setup = [("console_setup", _("Set-up"))] if pilot_waits(desk.campaign) else []
     money = [("console_payments", _("Payments"))] if desk.may(Act.PAY) else []
     judged = [("console_annotators", _("Annotators")), ("console_judgments", _("Judgments"))]
     reports, fits = ("console_reports", _("Reports")), ("console_fits", _("Fits"))
     statistics = ("console_live_report", _("Live report"))
-    return [overview, *setup, talks, statistics, chatbots, reports, *judged, fits, *money, log]
+    return [overview, *setup, talks, statistics, chatbots, reports, *judged, fits, *money, *log]
 
 
 OFFERED: Mapping[str, tuple[Act, ...]] = {
@@ -121,8 +127,12 @@ AFTER_PILOT = (Act.LAUNCH, Act.REFIT, Act.STOP, Act.SHOW)
 def acts_offered(desk: CampaignContext) -> list[Link]:
     """Return the actions that this person may do with the campaign in its current state."""
     words = act_labels()
+    if desk.campaign.is_single:
+        words |= {Act.EXTEND: _("Extend the limits")}
     offered = AFTER_PILOT if pilot_waits(desk.campaign) else OFFERED[desk.campaign.state]
     if Act.EXTEND in offered and stopped_by_hand(desk.campaign):
+        offered = tuple(act for act in offered if act != Act.EXTEND)
+    if desk.campaign.is_single and not limits_of(desk.campaign.stopping).ends:
         offered = tuple(act for act in offered if act != Act.EXTEND)
     skipped = (Act.REOPEN_SKIPPED,) if desk.campaign.collecting and has_skips(desk.campaign) else ()
     acts = (*offered, *skipped, Act.SHARE)

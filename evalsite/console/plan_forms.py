@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from django import forms
@@ -17,6 +18,7 @@ from evalsite.campaigns.plans import (
     MOST_IN_A_BATCH,
     MOST_IN_A_BLOCK,
     MOST_OVERLAP_VOTES,
+    MOST_TIERS,
     MOST_VOTES_PER_ITEM,
 )
 from evalsite.campaigns.services import Design
@@ -169,6 +171,33 @@ class QualityForm(forms.Form):
         widget=forms.RadioSelect,
     )
 
+    tiers = forms.IntegerField(
+        label=_("Tiers of chatbots"),
+        help_text=_(
+            "A prompt may discriminate differently among strong and among weak chatbots. A tier has at least three"
+            " chatbots. 1: no tiers."
+        ),
+        min_value=1,
+        max_value=MOST_TIERS,
+        required=False,
+        initial=Design().plan.tiers,
+    )
+    style_control = forms.BooleanField(
+        label=_("Show a second board that holds the style of replies equal"),
+        help_text=_(
+            "Longer replies with more markup often win. The second board estimates what length, headers, lists and bold"
+            " text are worth, and ranks the chatbots as if their replies had the same style."
+        ),
+        required=False,
+    )
+    merge_redundant = forms.BooleanField(
+        label=_("Fit redundant prompts as one prompt"),
+        help_text=_(
+            "If two prompts ask the same, their judgments are not independent, and intervals are too narrow. Groups are"
+            " found from the judgments at each refit."
+        ),
+        required=False,
+    )
     fits_known_ties = forms.BooleanField(
         label=_("Where two chatbots reply with the same text, their abilities learn of it as of a tie"),
         help_text=_(
@@ -187,6 +216,9 @@ class QualityForm(forms.Form):
     def clean_overlap_votes(self) -> int:
         return self.cleaned_data["overlap_votes"] or OVERLAP_VOTES
 
+    def clean_tiers(self) -> int:
+        return self.cleaned_data["tiers"] or Design().plan.tiers
+
     def clean_screening(self) -> str:
         """Return the screening. If the field is missing, it stays unchanged."""
         return str(self.cleaned_data["screening"] or self["screening"].initial)
@@ -201,6 +233,9 @@ class SingleQualityForm(QualityForm):
     # Django removes a field of the base class that is None here.
     overlap_share = None  # type: ignore[assignment]
     overlap_votes = None  # type: ignore[assignment]
+    tiers = None  # type: ignore[assignment]
+    style_control = None  # type: ignore[assignment]
+    merge_redundant = None  # type: ignore[assignment]
     fits_known_ties = None  # type: ignore[assignment]
     votes_per_item = forms.IntegerField(
         label=_("Annotators of each reply"),
@@ -210,6 +245,32 @@ class SingleQualityForm(QualityForm):
     )
     block_size = forms.IntegerField(
         label=_("Replies that an annotator is given at a time"), min_value=1, max_value=MOST_IN_A_BLOCK
+    )
+    gold_share = PercentField(
+        label=_("Gold, in percent of what an annotator is given"),
+        help_text=_("Replies with a known answer, mixed in unseen. They are paid, and count nowhere. 0: none."),
+        min_value=0,
+        max_value=100 * MOST_SHARE,
+        required=False,
+        widget=forms.NumberInput(attrs={"step": "any"}),
+    )
+    batch_size = forms.IntegerField(
+        label=_("Judgments between two refits"),
+        help_text=_("After each of them the board is brought up to date, and annotators are screened."),
+        min_value=1,
+        max_value=MOST_IN_A_BATCH,
+    )
+    screening = forms.ChoiceField(
+        label=_("What happens to careless annotators"),
+        help_text=_(
+            "Careless is who agrees with the others on the same replies no better than chance, or hardly (kappa), where"
+            " a careful annotator would rarely come out so low. It takes 30 replies that others judged too. Careless is"
+            " also who is shown to pass too little gold."
+        ),
+        choices=names_of(SCREENINGS),
+        required=False,
+        initial=Design().screening,
+        widget=forms.RadioSelect,
     )
 
 
@@ -350,3 +411,16 @@ class StoppingForm(forms.Form):
                 self.add_error(name, lacks)
         if target == PlanSpec.Target.NEWCOMER and newcomer is not None:
             cleaned["newcomer"] = newcomer.pk
+
+
+class SingleStoppingForm(forms.Form):
+    """The limits of a campaign that judges replies one at a time. It ends when every reply has its judgments."""
+
+    budget = StoppingForm.base_fields["budget"]
+    deadline = StoppingForm.base_fields["deadline"]
+
+    def clean_deadline(self) -> datetime | None:
+        deadline: datetime | None = self.cleaned_data["deadline"]
+        if deadline is not None and deadline <= timezone.now():
+            raise forms.ValidationError(_("This moment has passed."))
+        return deadline

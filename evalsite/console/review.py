@@ -20,6 +20,7 @@ from evalsite.campaigns.selectors import (
     gold_misfits,
     onboarding_of,
     qualification_misfits,
+    replies_to_judge,
 )
 from evalsite.campaigns.services import plan_check, plan_options
 from evalsite.console.formatting import left_out_text, unchecked_text
@@ -31,6 +32,7 @@ from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.judgments.arrivals import arrivals_are_checked
 from evalsite.judgments.conflict_of_interest import members_are_left_out
 from evalsite.presentation.formatting import fixed, plain, whole
+from evalsite.scorecards.annotated_replies import annotates
 
 
 def _price(campaign: Campaign) -> str:
@@ -70,6 +72,14 @@ def _received(campaign: Campaign) -> list[tuple[str, str, str]]:
     onboarding, items = onboarding_of(campaign), len(qualification_of(campaign))
     sent = onboarding.platform != Onboarding.Platform.NONE
     platform = [("annotators", _("Sent by"), onboarding.get_platform_display())] if sent else []
+    codes = [
+        (_("Code of finished annotators"), onboarding.code_complete),
+        (_("Code of screened-out annotators"), onboarding.code_screened_out),
+        (_("Code of annotators who failed"), onboarding.code_failed),
+    ]
+    platform += [("annotators", name, code) for name, code in codes if sent and code]
+    quota = whole(campaign.quota) if campaign.quota is not None else _("no limit")
+    platform.append(("annotators", _("Judgments of one annotator, at most"), quota))
     mark = _("%(mark)s of %(n)s comparisons right") % {"mark": onboarding.pass_mark, "n": items}
     promise = ("annotators", _("Judgments of who is erased"), onboarding.get_erasure_display())
     return [*platform, promise, *([("quality", _("To begin"), mark)] if items else [])]
@@ -90,10 +100,21 @@ def _overlap(plan: PlanOptions) -> str:
 
 
 def _screens_blindly(campaign: Campaign, plan: PlanOptions) -> bool:
-    """Return whether screening is on although no data separates careful from careless annotators."""
+    """Return whether screening is on although no data separates careful from careless annotators of single replies."""
     by_gold = bool(campaign.gold_share) and campaign.gold_mark is not None
     off = campaign.screening == Campaign.Screening.OFF
     return not (off or by_gold or plan.compares_annotators(campaign.votes_per_item))
+
+
+def _budget_note(budget: int | None, most: int) -> list[str]:
+    """Warn of a budget that cannot be spent: each pair is asked on each prompt a limited number of times."""
+    if budget is None or budget <= most or most == 0:
+        return []
+    text = _(
+        "The budget of %(budget)s judgments exceeds what can be asked: %(most)s. Add prompts or chatbots, or allow "
+        "more judgments of one pair on one prompt."
+    )
+    return [text % {"budget": whole(budget), "most": whole(most)}]
 
 
 def review_context(campaign: Campaign) -> dict[str, Any]:
@@ -106,23 +127,43 @@ def review_context(campaign: Campaign) -> dict[str, Any]:
 def _single_review(campaign: Campaign) -> dict[str, Any]:
     """Return the summary of a campaign that judges replies one at a time."""
     aspect = aspect_primary(campaign)
-    missing = [("quality", text) for text in _gold_missing(campaign)] if campaign.gold_share else []
+    missing = _single_missing(campaign)
     notes = [left_out_text()] if members_are_left_out(campaign) else []
     if onboarding_of(campaign).platform != Onboarding.Platform.NONE and not arrivals_are_checked(campaign):
         notes.append(unchecked_text())
+    if _screens_blindly(campaign, plan_options(campaign)):
+        notes.append(
+            _("No reply is judged by two annotators, and no share of gold is to be passed: nobody is screened.")
+        )
     facts = [
-        ("", _("Question"), aspect.question),
-        ("", _("Answers"), ", ".join(label_text(one) for one in aspect.choices)),
-        ("", _("Replies"), whole(campaign.prompt_set.prompts.filter(corrected_by__isnull=True).count())),
-        ("", _("Chatbots"), whole(entrants_active(campaign).count())),
+        ("goal", _("Question"), aspect.question),
+        ("goal", _("Answers"), ", ".join(label_text(one) for one in aspect.choices)),
+        ("prompts", _("Replies"), whole(replies_to_judge(campaign))),
+        ("chatbots", _("Chatbots"), whole(entrants_active(campaign).count())),
         ("annotators", _("Judged by"), campaign.get_admission_display()),
         *((step, name, value) for step, name, value in _received(campaign) if step == "annotators"),
         ("annotators", _("Board seen by"), campaign.get_visibility_display()),
         ("annotators", _("Pay"), f"{_price(campaign)} {campaign.get_pay_per_display()}"),
         ("quality", _("Annotators of each reply"), whole(campaign.votes_per_item)),
         ("quality", _("Gold"), f"{plain(100 * campaign.gold_share)} %"),
+        ("quality", _("Careless annotators"), str(SCREENINGS[Campaign.Screening(campaign.screening)][0])),
+        *(
+            ("stopping", line.name, line.text)
+            for line in limit_lines(limits_of(campaign.stopping), votes=campaign.votes_per_item)[:-1]
+        ),
     ]
-    return {"missing": missing, "notes": notes, "facts": facts, "ready": not missing}
+    changed = steps_of(campaign)
+    shown = [(step if step in changed else "", name, value) for step, name, value in facts]
+    return {"missing": missing, "notes": notes, "facts": shown, "ready": not missing}
+
+
+def _single_missing(campaign: Campaign) -> list[tuple[str, str]]:
+    missing = []
+    if not campaign.prompt_set.prompts.exists():
+        missing.append(("prompts", _("It has no prompts.")))
+    if not entrants_active(campaign).exists():
+        missing.append(("chatbots", _("It has no chatbot.")))
+    return missing + ([("quality", text) for text in _gold_missing(campaign)] if campaign.gold_share else [])
 
 
 def _live_review(campaign: Campaign) -> dict[str, Any]:
@@ -160,7 +201,7 @@ def _static_review(campaign: Campaign) -> dict[str, Any]:
     entrants, plan = entrants_active(campaign).count(), plan_options(campaign)
     prompts = campaign.prompt_set.prompts.filter(corrected_by__isnull=True).count()
     taking = entrants_with_replies(campaign)[0]
-    incomplete = [one for one in taking if one.missing]
+    incomplete = [] if annotates(campaign) else [one for one in taking if one.missing]
     missing = []
     if prompts == 0:
         missing.append(("prompts", _("It has no prompts.")))
@@ -182,14 +223,11 @@ def _static_review(campaign: Campaign) -> dict[str, Any]:
             )
             % {"n": len(incomplete)}
         )
+    notes += _budget_note(limits.budget, entrants * (entrants - 1) // 2 * prompts * campaign.votes_per_item)
     if members_are_left_out(campaign):
         notes.append(left_out_text())
     if onboarding_of(campaign).platform != Onboarding.Platform.NONE and not arrivals_are_checked(campaign):
         notes.append(unchecked_text())
-    if _screens_blindly(campaign, plan):
-        notes.append(
-            _("No comparison is judged by two annotators, and no share of gold is to be passed: nobody is screened.")
-        )
     changed = steps_of(campaign)
     facts = [
         ("goal", _("Question"), aspect_primary(campaign).question),
@@ -203,6 +241,9 @@ def _static_review(campaign: Campaign) -> dict[str, Any]:
         ("quality", _("Judgments of one pair on one prompt"), whole(campaign.votes_per_item)),
         ("quality", _("Gold"), f"{plain(100 * campaign.gold_share)} %"),
         ("quality", _("Comparisons judged by several"), _overlap(plan)),
+        ("quality", _("Tiers of chatbots"), whole(plan.tiers) if plan.tiers > 1 else _("none")),
+        *[("quality", _("Style"), _("a second board at equal style"))] * plan.style_control,
+        *[("quality", _("Redundant prompts"), _("fitted as one prompt"))] * plan.merge_redundant,
         ("quality", _("Careless annotators"), str(SCREENINGS[Campaign.Screening(campaign.screening)][0])),
         (
             "quality",

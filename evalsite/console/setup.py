@@ -35,8 +35,10 @@ from evalsite.campaigns.selectors import (
 )
 from evalsite.campaigns.services import NewAspect, chatbots_check, entrant_add, pilot_waits, plan_options
 from evalsite.campaigns.storage_quota import files_read
-from evalsite.chatbots.files import ReplyReport, chatbot_import, replies_preview
+from evalsite.chatbots.files import chatbot_import, replies_preview
 from evalsite.chatbots.makers import maker_named
+from evalsite.chatbots.own_names import Treatment, rows_naming
+from evalsite.chatbots.reply_report import ReplyReport
 from evalsite.console.formatting import duration, ranged
 from evalsite.console.forms import ENCODING_CHOICES, AnnotatorsForm, GoalForm, others_text
 from evalsite.console.live_forms import (
@@ -44,12 +46,20 @@ from evalsite.console.live_forms import (
     ConversationForm,
     LiveAnnotatorsForm,
     LiveGoalForm,
+    SingleGoalForm,
     settings_initial,
     settings_values,
 )
 from evalsite.console.page_frame import CampaignContext, Link
 from evalsite.console.pending_uploads import file_keep
-from evalsite.console.plan_forms import QualityForm, SingleQualityForm, StoppingForm, options_of
+from evalsite.console.plan_forms import (
+    QualityForm,
+    SingleQualityForm,
+    SingleStoppingForm,
+    StoppingForm,
+    options_of,
+)
+from evalsite.console.scale_forms import scale_initial, scale_question
 from evalsite.console.submissions import SubmissionsForm, accepted_from, accepted_initial
 from evalsite.core.column_choice import ColumnsUnclear, columns_named
 from evalsite.core.db import write_transaction
@@ -70,11 +80,14 @@ from evalsite.presentation.column_choice import (
 )
 from evalsite.presentation.formatting import fixed
 from evalsite.prompts.files import PromptReport, prompts_import, prompts_preview
+from evalsite.scorecards.annotated_replies import annotates
 from evalsite.submissions.services import submissions_accept
 
 AFTER_PILOT = ("annotators", "quality", "stopping", "submissions", "review")
 STEPS = ("goal", "prompts", "chatbots", "annotators", "quality", "stopping", "submissions", "review")
-SINGLE_STEPS = ("annotators", "quality", "review")  # The question and the replies are fixed.
+SINGLE_STEPS = ("goal", "prompts", "chatbots", "annotators", "quality", "stopping", "review")
+SINGLE_AFTER_PILOT = ("annotators", "quality", "stopping", "review")  # The question and the replies are fixed.
+PAIR_STEPS = ("goal", "annotators", "quality", "stopping", "review")  # The conversations are fixed.
 LIVE_AFTER_PILOT = ("annotators", "stopping", "review")
 LIVE_STEPS = ("goal", "conversation", "chatbots", "annotators", "stopping", "review")
 FORMS: Mapping[str, type[Form]] = {
@@ -90,7 +103,12 @@ LIVE_FORMS: Mapping[str, type[Form]] = {
     "annotators": LiveAnnotatorsForm,
     "stopping": StoppingForm,
 }
-SINGLE_FORMS: Mapping[str, type[Form]] = {"annotators": AnnotatorsForm, "quality": SingleQualityForm}
+SINGLE_FORMS: Mapping[str, type[Form]] = {
+    "goal": SingleGoalForm,
+    "annotators": AnnotatorsForm,
+    "quality": SingleQualityForm,
+    "stopping": SingleStoppingForm,
+}
 RECEPTION = (
     *("platform", "code_complete", "code_screened_out", "code_failed"),
     *("instructions", "erasure", "consent_required"),
@@ -124,10 +142,12 @@ def forms_of(campaign: Campaign) -> Mapping[str, type[Form]]:
 def steps_of(campaign: Campaign) -> tuple[str, ...]:
     """Return the steps in which the campaign can still be changed."""
     if campaign.is_single:
-        return SINGLE_STEPS
+        return SINGLE_AFTER_PILOT if pilot_waits(campaign) or annotates(campaign) else SINGLE_STEPS
     if pilot_waits(campaign):
         return LIVE_AFTER_PILOT if campaign.is_live else AFTER_PILOT
-    return LIVE_STEPS if campaign.is_live else STEPS
+    if campaign.is_live:
+        return LIVE_STEPS
+    return PAIR_STEPS if annotates(campaign) else STEPS
 
 
 def steps_context(desk: CampaignContext, step: str) -> dict[str, Any]:
@@ -141,7 +161,7 @@ def steps_context(desk: CampaignContext, step: str) -> dict[str, Any]:
         "step_label": labels[step],
         "steps": [Link(labels[name], desk.url("console_step", name), name == step) for name in steps],
         "piloted": pilot_waits(desk.campaign),
-        "forecasts": step == "stopping" and not desk.campaign.is_live,
+        "forecasts": step == "stopping" and desk.campaign.mode == Campaign.Mode.STATIC,
         "next_url": desk.url("console_step", following) if following else None,
         "next_label": labels[following] if following else "",
     }
@@ -155,6 +175,8 @@ def initial(campaign: Campaign, step: str) -> dict[str, Any]:
     if step == "goal":
         aspect: Aspect = aspect_primary(campaign)
         own = {"name": campaign.name, "description": campaign.description, "question": aspect.question}
+        if campaign.is_single:
+            return own | scale_initial(aspect)
         if campaign.is_live:
             return own
         others = others_text(campaign.rubric.aspects.exclude(position=0))
@@ -162,7 +184,7 @@ def initial(campaign: Campaign, step: str) -> dict[str, Any]:
     if step == "submissions":
         return accepted_initial(campaign)
     if step == "conversation":
-        return settings_initial(campaign.live)
+        return settings_initial(campaign)
     received = onboarding_of(campaign)
     fields = forms_of(campaign)[step].base_fields
     rows = {name: received if name in RECEPTION else _row_of(campaign, name) for name in fields}
@@ -234,10 +256,13 @@ def save(desk: CampaignContext, step: str, cleaned: Mapping[str, Any], by: Any) 
         return
     with write_transaction():
         if step == "conversation":
-            live_settings_set(campaign=desk.campaign, values=settings_values(changes), by=by)
+            questions = cleaned["turn_questions"]
+            live_settings_set(campaign=desk.campaign, values=settings_values(changes), questions=questions, by=by)
             return
         if step == "goal":
-            draft_questions_set(campaign=desk.campaign, aspect=new_aspect(changes), others=_others(changes), by=by)
+            aspect = new_aspect(changes, single=desk.campaign.is_single)
+            others = None if desk.campaign.is_live else _others(changes)
+            draft_questions_set(campaign=desk.campaign, aspect=aspect, others=others, by=by)
             changes = {"name": cleaned["name"], "description": cleaned["description"]}
         if step == "annotators":
             received = {name: changes.pop(name) for name in RECEPTION}
@@ -254,7 +279,10 @@ def _others(cleaned: Mapping[str, Any]) -> list[NewAspect] | None:
     return [replace(one, **allowed) for one in cleaned["others"]]
 
 
-def new_aspect(cleaned: Mapping[str, Any]) -> NewAspect:
+def new_aspect(cleaned: Mapping[str, Any], *, single: bool = False) -> NewAspect:
+    """Return the first question; `single`: it is about one reply."""
+    if single:
+        return scale_question(cleaned, cleaned["question"])
     allowed = (cleaned.get("allow_tie", False), cleaned.get("allow_both_bad", False))
     return NewAspect("overall", cleaned["question"], *allowed)
 
@@ -392,6 +420,11 @@ class PendingReplyFile:
         return self.report.count("add") if self.report else 0
 
     @property
+    def naming(self) -> list[str]:
+        """Return the prompts whose reply names the chatbot or a maker."""
+        return [row.key for row in rows_naming(self.report, [self.name])] if self.report else []
+
+    @property
     def missing(self) -> tuple[str, ...]:
         return self.report.missing[:MISSING_SHOWN] if self.report else ()
 
@@ -461,6 +494,10 @@ def replies_columns_choose(campaign: Campaign, public_id: str, sent: Mapping[str
     upload_replace(upload, content)
 
 
+def _treatment(sent: str) -> Treatment:
+    return Treatment(sent) if sent in set(Treatment) else Treatment.KEEP
+
+
 def chatbots_import_pending(campaign: Campaign, names: Mapping[str, str], by: User) -> int:
     """Create and enter a chatbot for each usable file, under the given name. Return their number."""
     admit_costly(what="upload", who=by.public_id)
@@ -478,6 +515,7 @@ def chatbots_import_pending(campaign: Campaign, names: Mapping[str, str], by: Us
             filename=one.upload.name,
             by=by,
             made_by=makers[one.upload.pk],
+            names=_treatment(names.get(f"naming-{one.upload.public_id}", "")),
         )
         entrant_add(campaign=campaign, version=version, by=by)
         one.upload.delete()

@@ -39,8 +39,11 @@ def new(request: HttpRequest) -> HttpResponse:
     form = NewCampaignForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         chosen = next((one for one in own if str(one.public_id) == request.POST.get("organisation")), own[0])
-        aspect = setup.new_aspect(form.cleaned_data)
-        made = draft_create(organisation=chosen, name=form.cleaned_data["name"], aspect=aspect, by=person(request))
+        mode = Campaign.Mode(form.cleaned_data["mode"])
+        aspect = setup.new_aspect(form.cleaned_data, single=mode == Campaign.Mode.SINGLE)
+        made = draft_create(
+            organisation=chosen, name=form.cleaned_data["name"], aspect=aspect, by=person(request), mode=mode
+        )
         if form.cleaned_data["mode"] == Campaign.Mode.LIVE:
             live_settings_set(campaign=made, values={}, by=person(request))
         desk = campaign_context_for(request, str(made.public_id), Act.SET_UP)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from django.utils import formats, timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from evalsite.boards.feasibility import infeasibility_text, out_of_reach
 from evalsite.campaigns.limits import Limits
@@ -25,17 +26,21 @@ class Line:
     trouble: str = ""
 
 
-def limit_lines(limits: Limits, evidence: Mapping[str, float] | None = None) -> list[Line]:
+def limit_lines(limits: Limits, evidence: Mapping[str, float] | None = None, *, votes: int | None = None) -> list[Line]:
     """Return all limits in order.
 
-    evidence: of the last decision.
+    evidence: of the last decision. votes: judgments of each reply, in a campaign that judges single replies; it has no
+    aim.
     """
     known = evidence or {}
-    lines = [_aim(limits, known)]
+    lines = [] if votes is not None else [_aim(limits, known)]
     if limits.budget is not None:
         lines.append(Line(_("Budget"), _("%(n)s judgments") % {"n": whole(limits.budget)}, _judged(known)))
     if limits.deadline is not None:
         lines.append(Line(_("Deadline"), moment(limits.deadline), _days_left(limits)))
+    if votes is not None:
+        words = ngettext("Every reply has %(n)s judgment", "Every reply has %(n)s judgments", votes)
+        return [*lines, Line(_("Replies"), words % {"n": whole(votes)})]
     return [*lines, Line(_("Questions"), _("Nothing is left to ask"), _open(known))]
 
 

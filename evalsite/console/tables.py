@@ -18,7 +18,7 @@ from evalsite.boards.chart_data import DIFFERENCES, MARGIN
 from evalsite.boards.models import Refit
 from evalsite.boards.rows import BoardRow
 from evalsite.boards.selectors import BoardState, board_state_get, snapshot_current
-from evalsite.campaigns.models import Campaign, Onboarding
+from evalsite.campaigns.models import Aspect, Campaign, Onboarding
 from evalsite.campaigns.permissions import Act
 from evalsite.campaigns.selectors import as_uuid, aspect_primary, entrants_with_replies, onboarding_of
 from evalsite.console.formatting import unchecked_text
@@ -38,6 +38,7 @@ from evalsite.presentation.figures.base import figure_input
 from evalsite.presentation.figures.matrices import counts
 from evalsite.presentation.formatting import fixed, share, signed
 from evalsite.presentation.page_cache import cached_part
+from evalsite.presentation.ranking import tier_words
 from evalsite.prompts.models import Prompt
 
 ROWS = 50
@@ -145,7 +146,11 @@ def _discrimination(found: Mapping[str, Any] | None) -> dict[str, Any]:
     if not value or se is None:
         return {"discrimination": "", "interval": ""}
     factor = math.exp(MARGIN * se / value)
-    return {"discrimination": fixed(value), "interval": f"{fixed(value / factor)} – {fixed(value * factor)}"}
+    return {
+        "discrimination": fixed(value),
+        "interval": f"{fixed(value / factor)} – {fixed(value * factor)}",
+        "among": [fixed(one) for one in (found or {}).get("by_tier", ())],
+    }
 
 
 def tier_gaps(rows: Sequence[BoardRow]) -> list[tuple[str, float]]:
@@ -153,9 +158,9 @@ def tier_gaps(rows: Sequence[BoardRow]) -> list[tuple[str, float]]:
 
     Returns none if a tier has too few chatbots.
     """
-    words = {1: _("stronger half"), 2: _("weaker half")}
+    words = tier_words(rows)
     tiers = {tier: sorted(row["ability"] for row in rows if row.get("tier") == tier) for tier in words}
-    if min(map(len, tiers.values())) < LEAST_IN_TIER:
+    if min(map(len, tiers.values()), default=0) < LEAST_IN_TIER:
         return []
     return [(words[tier], (each[-1] - each[0]) / (len(each) - 1)) for tier, each in tiers.items()]
 
@@ -204,6 +209,7 @@ def annotators_context(desk: CampaignContext, query: QueryDict) -> dict[str, Any
     return {
         "rows": [{**row, "reason": ""} for row in rows] if shared else rows,
         "shared_reason": shared,
+        "agreement_applies": not campaign.is_single or _one_answer(campaign),
         "of": people_count(campaign),
         "suspects": decisions.count("exclude"),
         "judged": len(decisions) - decisions.count("not enough yet"),
@@ -216,6 +222,12 @@ def annotators_context(desk: CampaignContext, query: QueryDict) -> dict[str, Any
         "sent": sent,
         "unchecked": unchecked_text() if sent and not arrivals_are_checked(campaign) else "",
     }
+
+
+def _one_answer(campaign: Campaign) -> bool:
+    """Return whether each reply gets one answer. Several labels of a reply have no agreement."""
+    aspect = aspect_primary(campaign)
+    return aspect.kind == Aspect.Kind.RATING or aspect.one_label
 
 
 def _gold(found: Mapping[str, Any] | None) -> dict[str, str]:
@@ -476,6 +488,7 @@ def _more_labels() -> dict[str, str]:
         "set_up": _("Set up"),
         "add_prompts": _("Add prompts"),
         "add_version": _("Add a version"),
+        "rename": _("Rename"),
         "record_maker": _("Record who made it"),
         **_endpoint_labels(),
         "make_conversation_set": _("Make a set of conversations"),
@@ -487,6 +500,9 @@ def _more_labels() -> dict[str, str]:
         "bonus": _("Give bonuses"),
         "export_payments": _("Download the payment file"),
         "remove_judgments": _("Remove judgments with their annotator"),
+        "add_webhook": _("Add a webhook"),
+        "rotate_webhook": _("Rotate the secret of a webhook"),
+        "delete_webhook": _("Delete a webhook"),
     }
 
 

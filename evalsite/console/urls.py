@@ -17,6 +17,7 @@ from evalsite.console import (
     submission_views,
     views,
     vote_file_views,
+    webhook_views,
 )
 
 urlpatterns = [
@@ -87,6 +88,7 @@ urlpatterns = [
     path("<slug:key>/study-sizes/<uuid:inquiry>/", analysis_plan_views.study_sizes_of, name="console_study_sizes"),
     path("<slug:key>/live-report/", live_views.live_report, name="console_live_report"),
     path("<slug:key>/third-parties/", live_views.third_parties, name="console_third_parties"),
+    path("<slug:key>/static-campaign/", live_views.static_campaign, name="console_static_campaign"),
     path("<slug:key>/skips/", views.skips, name="console_skips"),
     path("<slug:key>/fits/", views.fits, name="console_fits"),
     path("<slug:key>/notices/seen/", views.notices_seen, name="console_notices_seen"),
@@ -95,6 +97,14 @@ urlpatterns = [
     path("<slug:key>/submissions/", submission_views.submissions, name="console_submissions"),
     path("<slug:key>/submissions/settings/", submission_views.settings, name="console_submission_settings"),
     path("<slug:key>/submissions/<uuid:public_id>/", submission_views.submission, name="console_submission"),
+    path("<slug:key>/webhooks/", webhook_views.webhooks, name="console_webhooks"),
+    path("<slug:key>/webhooks/<uuid:webhook>/", webhook_views.webhook, name="console_webhook"),
+    path("<slug:key>/webhooks/<uuid:webhook>/<slug:act>/", webhook_views.webhook_act, name="console_webhook_act"),
+    path(
+        "<slug:key>/webhooks/<uuid:webhook>/deliveries/<uuid:delivery>/again/",
+        webhook_views.delivery_again,
+        name="console_delivery_again",
+    ),
     path("<slug:key>/log/", views.log, name="console_log"),
     path("<slug:key>/setup/", setup_views.begin, name="console_setup"),
     path("<slug:key>/setup/<slug:step>/", setup_views.step, name="console_step"),

@@ -37,6 +37,7 @@ class Habits:
     leave: float = 0.0
 
 
+HUMAN_PACE = 4.0  # Factor of the pause after a fast start.
 PEOPLE = Habits(undo=0.02, skip=0.01, leave=0.01)
 
 
@@ -45,6 +46,7 @@ class Drive:
     """Where and how to judge.
 
     pause_s: mean of the exponential pause before each verdict, in seconds.
+    fast_start: number of verdicts after which an annotator slows down to a human pace; None: never.
     """
 
     base_url: str
@@ -55,6 +57,12 @@ class Drive:
     timeout_s: float = 15.0
     patience: Patience = field(default_factory=Patience)
     habits: Habits = field(default_factory=Habits)
+    fast_start: int | None = None
+
+    def pause_after(self, judgments: int) -> float:
+        """Return the mean pause of an annotator who has given this many judgments."""
+        settled = self.fast_start is not None and judgments >= self.fast_start
+        return self.pause_s * (HUMAN_PACE if settled else 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +251,7 @@ class _Session:
         """Submit an answer, or one that replaces `supersedes`. Return the ID of the judgment."""
         started = time.monotonic()
         answers = self._annotator.answers(assignment, self._rng)
-        self._api.wait(self._rng.expovariate(1.0) * self._drive.pause_s)
+        self._api.wait(self._rng.expovariate(1.0) * self._drive.pause_after(self._judgments))
         # Built once, because a retry must send exactly the same answer.
         body = {"answers": answers, "client_ms": round(1000 * (time.monotonic() - started))}
         if supersedes is not None:

@@ -67,7 +67,7 @@ def arrive(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
     if request.method != "POST":
         names = ("key", *PROLIFIC_FIELDS, *MTURK_FIELDS)
         fields = {name: request.GET[name] for name in names if name in request.GET}
-        return _welcome(request, campaign, action=reverse("arrive", args=[campaign_id]), fields=fields)
+        return _welcome(request, campaign, action=reverse("arrive", args=[campaign_id]), fields=fields, has_task=True)
     admit(what="enrol", who=client_address(request), at_most=settings.ENROLMENTS_PER_HOUR, per_s=3600)
     visit = replace(visit, browser=browser_ensure(request))
     enrolment = visit_accept(campaign=campaign, visit=visit, consents=_consents(request))
@@ -89,7 +89,7 @@ def mturk_frame(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
     preview = request.GET.get("assignmentId", PREVIEW) == PREVIEW
     if not preview:
         _visit(onboarding_of(campaign).platform, request.GET)
-    context = welcome_context(campaign)
+    context = welcome_context(campaign, has_task=True)
     address = f"{reverse('arrive', args=[campaign_id])}?{request.GET.urlencode()}"
     return render(request, "mturk_frame.html", {**context, "preview": preview, "address": address})
 
@@ -110,9 +110,15 @@ def study(request: HttpRequest, study_id: uuid.UUID) -> HttpResponse:
 
 
 def _welcome(
-    request: HttpRequest, campaign: Campaign, *, action: str, fields: dict[str, str] | None = None
+    request: HttpRequest,
+    campaign: Campaign,
+    *,
+    action: str,
+    fields: dict[str, str] | None = None,
+    has_task: bool = False,
 ) -> HttpResponse:
-    return render(request, "judge.html", welcome_context(campaign, action=action, fields=fields or {}))
+    context = welcome_context(campaign, action=action, fields=fields or {}, has_task=has_task)
+    return render(request, "judge.html", context)
 
 
 def _begin(request: HttpRequest, enrolment: Enrolment) -> HttpResponse:

@@ -12,9 +12,8 @@ from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_safe
 
 from evalsite.boards.live_reports import LiveReportContent, live_report_get
-from evalsite.boards.selectors import BoardState, Filter, board_get, board_state_get
+from evalsite.boards.selectors import BoardState, Filter, board_get, board_state_get, usual_filter
 from evalsite.core.errors import NotFound
-from evalsite.pages.anonymous_cache import cached_for_anonymous
 from evalsite.pages.badge import Badge, board_badge, chatbot_badge
 from evalsite.pages.chatbot import chatbot_context
 from evalsite.pages.embed import EmbedOptions, embed_context, snippet
@@ -22,6 +21,7 @@ from evalsite.pages.filters import menus
 from evalsite.pages.method import method_context
 from evalsite.pages.share_picture import board_png
 from evalsite.pages.visitors import user_of
+from evalsite.presentation.anonymous_cache import cached_for_anonymous
 from evalsite.presentation.board_head import board_context, page_etag
 from evalsite.presentation.figures import (
     FIGURES,
@@ -41,7 +41,8 @@ from evalsite.presentation.ranking import Cut, ranking_html
 
 def _board_state(request: HttpRequest, key: str) -> BoardState:
     user: Any = request.user if request.user.is_authenticated else None
-    return board_state_get(board_get(key=key, user=user), Filter.of(request.GET))
+    board = board_get(key=key, user=user)
+    return board_state_get(board, Filter.of(request.GET) or usual_filter(board))
 
 
 def _is_single(board_state: BoardState) -> bool:

@@ -13,19 +13,20 @@ from django.views.decorators.http import require_POST, require_safe
 from django_htmx.http import HttpResponseClientRedirect
 
 from evalsite.campaigns.models import Campaign, LiveSettings
-from evalsite.campaigns.selectors import aspect_primary
+from evalsite.campaigns.selectors import aspects_of
 from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.core.throttle import admit
 from evalsite.dialogues.endings import conversation_end, conversation_leave
 from evalsite.dialogues.messages import message_post
 from evalsite.dialogues.reports import reply_report
-from evalsite.dialogues.selectors import conversation_open
+from evalsite.dialogues.selectors import conversation_open, labels_shown
 from evalsite.dialogues.starting import conversation_start
 from evalsite.dialogues.turns import turn_judge, turn_skip
 from evalsite.judgments.admission import lacks_consent
 from evalsite.judgments.models import Annotator
 from evalsite.pages.chatting import NOTHING, Sent, chat_context, chat_is_next, stamp_of
 from evalsite.pages.known_devices import device_users
+from evalsite.pages.turn_questions import answers_given, values_given
 from evalsite.pages.visitors import at_campaign, browser_of
 
 NO_NEWS = 204
@@ -91,15 +92,19 @@ def chat_select(request: HttpRequest, key: str) -> HttpResponse:
         return _elsewhere(request, key)
     labels, written = request.POST.getlist("selected"), request.POST.get("written", "").strip()
     one_best = campaign.live.selection == LiveSettings.Selection.SOBA
-    sent = Sent(selected=labels, written=written, asks_none=not labels and not one_best)
+    given, turn = values_given(request.POST), _uuid(request.POST.get("turn", ""))
+    sent = Sent(selected=labels, written=written, given=given, asks_none=not labels and not one_best)
     fault = _unfinished(campaign.live, labels, written, asked="none" in request.POST)
+    primary, *others = aspects_of(campaign.pk)
+    answers, missing = answers_given(given, others, labels_shown(annotator, turn) if others else (), labels)
+    fault = missing or None if fault is None else fault
     if fault is not None:
         return _next(request, campaign, key, annotator, replace(sent, fault=fault))
     try:
         turn_judge(
             annotator=annotator,
-            turn_id=_uuid(request.POST.get("turn", "")),
-            choices={aspect_primary(campaign).key: labels[0] if one_best else labels},
+            turn_id=turn,
+            choices={**answers, primary.key: labels[0] if one_best else labels},
             written="" if labels else written,
             client_ms=_whole(request.POST.get("client_ms", "")),
         )

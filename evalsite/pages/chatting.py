@@ -25,6 +25,7 @@ from evalsite.dialogues.starting import StartRefusal
 from evalsite.judgments.arrivals import ending_get
 from evalsite.judgments.models import Annotator, Enrolment, Skip
 from evalsite.judgments.qualification import qualification_get
+from evalsite.pages.turn_questions import Given, reply_fields, turn_fields
 from evalsite.presentation.formatting import fixed, whole
 
 POLL_MS = 400  # While replies are awaited; it was measured that half a second is noticed.
@@ -34,13 +35,14 @@ LONGEST_MESSAGE = 4_000
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """The result of the last request: what was refused, with the text that was sent, or what comes next."""
+    """The result of the last request: what was refused, with what was sent, or what comes next."""
 
     fault: str = ""
     notice: str = ""
     draft: str = ""
     selected: Sequence[str] = ()
     written: str = ""
+    given: Given = field(default_factory=dict)
     asks_none: bool = False
     ends: bool = False
     refusal: StartRefusal | None = None
@@ -80,13 +82,15 @@ def chat_context(campaign: Campaign, key: str, annotator: Annotator, sent: Sent 
     return {**frame, "stage": stage, "talk": talk, "notice": notice}
 
 
-def _campaign(campaign: Campaign, key: str) -> dict[str, str]:
+def _campaign(campaign: Campaign, key: str) -> dict[str, Any]:
     public = campaign.visibility == Campaign.Visibility.PUBLIC
     return {
         "name": campaign.name,
         "question": aspect_primary(campaign).question,
         "url": reverse("chat", args=[key]),
         "board_url": reverse("board", args=[key]) if public else "",
+        "public": public,
+        "releases_data": campaign.releases_data,
     }
 
 
@@ -315,7 +319,7 @@ def _leave_text(live: LiveSettings, view: ShownConversation) -> str:
 
 def _choice(live: LiveSettings, view: ShownConversation, sent: Sent) -> dict[str, Any]:
     assert view.turn is not None  # noqa: S101
-    replies = view.turn.replies
+    replies, questions = view.turn.replies, view.turn.aspects[1:]
     layout = "single" if len(replies) == 1 else "sides" if len(replies) == 2 else "list"
     one_best = live.selection == LiveSettings.Selection.SOBA
     written = live.fallback == LiveSettings.Fallback.WRITTEN and not one_best
@@ -332,9 +336,11 @@ def _choice(live: LiveSettings, view: ShownConversation, sent: Sent) -> dict[str
                 "cut": reply.cut_off,
                 "pick": _pick(reply.label, layout, one_best),
                 "selected": reply.label in sent.selected,
+                "questions": reply_fields(questions, reply.label, sent.given),
             }
             for place, reply in enumerate(replies, start=1)
         ],
+        "questions": turn_fields(questions, sent.given),
         "asks_none": sent.asks_none,
         "asks_written": sent.asks_none and written,
         "written": sent.written,
@@ -364,6 +370,7 @@ def _skip_reasons() -> list[tuple[str, str]]:
         "cannot_judge": _("I cannot judge this (topic or language)"),
         "broken": _("A reply is missing or broken"),
         "offensive": _("I do not want to read this"),
+        "recognised": _("I recognize the chatbot"),
         "other": _("Something else"),
     }
     return [(reason.value, words[reason.value]) for reason in Skip.Reason]

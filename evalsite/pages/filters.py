@@ -4,10 +4,11 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
+from evalsite.boards.models import Slice
 from evalsite.boards.selectors import BoardState, slices_of
 from evalsite.presentation.filter_text import label_of
 from evalsite.presentation.links import Links
-from evalsite.presentation.ranking import Cut
+from evalsite.presentation.ranking import Cut, tier_words
 
 CUT_FROM = 6  # Chatbots.
 SHOWN_AT_ONCE = 12  # Choices of a filter; longer lists are folded.
@@ -49,12 +50,15 @@ def menus(board_state: BoardState, key: str, cut: Cut) -> list[Menu]:
         "aspect": (_("Aspect"), board_state.board.aspect.key),
         "category": (_("Category"), _("all")),
         "kind": (_("Chatbots"), _("all")),
+        "mode": (_("Judgments"), _("conversations")),
+        "style": (_("Style"), _("as judged")),
     }
     found = []
     for by, (label, of_whole) in whole.items():
-        own = [piece for piece in pieces if piece.by == by]
+        own = [piece for piece in pieces if piece.by == by and (by != Slice.By.MODE or piece.enough)]
         here = board_state.slice if board_state.slice in own else None
-        first = FilterChoice(of_whole, Links(key).to("board", **cut.asked()), here is None)
+        alone = {"mode": Slice.OWN_MODE} if by == Slice.By.MODE else {}
+        first = FilterChoice(of_whole, Links(key).to("board", **alone, **cut.asked()), here is None)
         rest = [
             FilterChoice(
                 label_of(piece), Links.to_slice(piece, key).to("board", **cut.asked()), piece == here, piece.judgments
@@ -74,7 +78,7 @@ def _tiers(board_state: BoardState, key: str, cut: Cut) -> list[Menu]:
     if len(rows) < CUT_FROM or not all(row.get("tier") for row in rows):
         return []
     links = Links.of(board_state, key)
-    labels = {"": _("all"), "1": _("stronger half"), "2": _("weaker half")}
+    labels = {"": _("all")} | {str(tier): words for tier, words in tier_words(rows).items()}
     choices = [
         FilterChoice(label, links.to("board", **cut.asked(tier=tier)), tier == cut.tier)
         for tier, label in labels.items()

@@ -10,21 +10,29 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from evalsite.accounts.models import User
+from evalsite.boards.selectors import snapshot_current
 from evalsite.campaigns.models import Aspect, Campaign, Onboarding
 from evalsite.campaigns.questions import KNOWN_LABELS, label_text
 from evalsite.campaigns.selectors import aspect_primary, campaigns_open_beside, onboarding_of
-from evalsite.judgments.admission import lacks_consent
+from evalsite.core.errors import NotAllowed
+from evalsite.judgments.admission import admission_check, lacks_consent
 from evalsite.judgments.arrivals import Ending, ending_get
 from evalsite.judgments.block_view import Item, NewestBlock, block_newest, pace_s
+from evalsite.judgments.claim_selectors import AssignmentContent
 from evalsite.judgments.conflict_of_interest import is_left_out
 from evalsite.judgments.empty_claims import Wait
-from evalsite.judgments.models import LABELS, Annotator, Enrolment, QualificationAnswer
+from evalsite.judgments.models import LABELS, Annotator, Assignment, Enrolment, QualificationAnswer
 from evalsite.judgments.qualification import Qualification, qualification_get
+from evalsite.judgments.round_results import RoundResult, round_result
 from evalsite.judgments.selectors import judgments_given, queue_is_empty
 from evalsite.pages.chatting import how_it_goes
-from evalsite.scorecards.annotated_replies import contents_shown
+from evalsite.presentation.rich_text import visible
+from evalsite.scorecards.annotated_replies import contents_shown, unit_judged
+from evalsite.scorecards.models import Annotation
 
-UNDO_S = 10  # How long the last answer can be undone.
+UNDO_S = 10  # How long the last answer or skip can be undone.
+LONGEST_BEGINNING = 90  # Characters of a prompt in the list of a round.
+WHOLE = {Annotation.Unit.CONVERSATION, Annotation.Unit.PAIR}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +46,10 @@ class VerdictChoice:
 
 @dataclass(frozen=True, slots=True)
 class LastResult:
-    """The result of the last request: an answer that can be undone, an empty claim, or a message."""
+    """The result of the last request: an answer or a skip that can be undone, an empty claim, or a message."""
 
     answered: str = ""
+    skipped: str = ""
     found_nothing: bool = False
     notice: str = ""
     explained: QualificationAnswer | None = None
@@ -81,8 +90,9 @@ def stage_context(
         "stage": stage,
         "others": _others(campaign, key, stage["state"]),
         "item": _item(campaign, enrolment.annotator, aspect, block, current) if current else None,
-        "round": _round(block, aspect, url),
-        "saved": _saved(block, aspect, url, happened.answered),
+        "round": _round(block, aspect, url, _result(campaign, enrolment, block, stage["state"])),
+        "reward": _reward(campaign, enrolment, key) if stage["state"] == "round" else None,
+        "saved": _saved(block, aspect, url, happened.answered) or _skipped(block, url, happened.skipped),
         "back_url": _back_url(block, current, url),
         "notice": happened.notice,
         "ending": ending,
@@ -98,6 +108,7 @@ def welcome_context(
     fields: Mapping[str, str] | None = None,
     user: User | None = None,
     users: Collection[int] = (),
+    has_task: bool = False,
 ) -> dict[str, Any]:
     """Return the context of the welcome page.
 
@@ -105,12 +116,11 @@ def welcome_context(
 
     action: the address for starting.
     fields: the parameters that a platform sent.
+    has_task: whether the visitor holds an open task of a platform.
     """
     aspect, onboarding = aspect_primary(campaign), onboarding_of(campaign)
-    closed = _("It is not collecting judgments now. The leaderboard shows what it has found.") if key else ""
-    came = _("You came too late: this study takes nobody any more. Nothing was recorded; return the task.")
     left_out = campaign.collecting and is_left_out(campaign, user, users=users)
-    stage = _words("welcome") if campaign.collecting else _words("closed" if key else "late", closed or came)
+    stage = _arrival(campaign, user, at_campaign=bool(key), has_task=has_task)
     stage = _left_out("welcome") if left_out else stage
     return {
         "key": key,
@@ -120,10 +130,31 @@ def welcome_context(
         "onboarding": onboarding,
         "live": campaign.live if campaign.is_live else None,
         "how": how_it_goes(campaign.live) if campaign.is_live else "",
+        "whole": unit_judged(campaign) in WHOLE,
         "meanings": _meanings(aspect),
         "action": "" if left_out else action or (reverse("judge_begin", args=[key]) if key else ""),
         "fields": fields or {},
     }
+
+
+def _arrival(campaign: Campaign, user: User | None, *, at_campaign: bool, has_task: bool) -> dict[str, str]:
+    """Return the state of a visitor who has not begun: welcome, or why they cannot begin."""
+    if campaign.collecting:
+        return _refused(campaign, user) if at_campaign else _words("welcome")
+    if has_task:
+        text = _("You came too late: this study takes nobody any more. Nothing was recorded; return the task.")
+        return _words("late", text)
+    states = {Campaign.State.STOPPED: "stopped", Campaign.State.PAUSED: "paused"}
+    return _words(states.get(Campaign.State(campaign.state), "closed"), "")
+
+
+def _refused(campaign: Campaign, user: User | None) -> dict[str, str]:
+    """Return the welcome, or the reason why this person is not admitted."""
+    try:
+        admission_check(campaign, user)
+    except NotAllowed as refused:
+        return {**_words("closed", refused.message), "hint": refused.hint}
+    return _words("welcome")
 
 
 def _meanings(aspect: Aspect) -> list[tuple[Any, Any]]:
@@ -140,7 +171,10 @@ def _campaign(campaign: Campaign, key: str, aspect: Aspect) -> dict[str, Any]:
         "question": aspect.question,
         "url": reverse("judge", args=[key]) if key else "",
         "board_url": reverse("board", args=[key]) if key and public else "",
+        "public": public,
+        "releases_data": campaign.releases_data,
         "single": campaign.is_single,
+        "whole": unit_judged(campaign) in WHOLE if campaign.is_single else False,
     }
 
 
@@ -270,13 +304,11 @@ def _item(
         "supersedes": str(current.given.public_id) if current.given else "",
         "given": current.given is not None,
         "single": campaign.is_single,
-        "by_buttons": len(aspects) == 1 and not aspects[0]["several"],
+        "whole": bool(content.transcripts),
+        "by_buttons": len(aspects) == 1 and not aspects[0]["several"] and not onboarding.comment_required,
         "aspects": aspects,
         "turns": content.turns or [],
-        "candidates": [
-            {"label": label, "text": text or "", "unknown": text is None}
-            for label, text in zip(LABELS, content.texts, strict=False)
-        ],
+        "candidates": _candidates(content),
         "number": current.number,
         "of": size,
         "percent": round(100 * closed / size),
@@ -285,9 +317,19 @@ def _item(
         "quota": campaign.quota,
         "reasons": onboarding.reasons,
         "comments": onboarding.comments,
+        "comment_required": onboarding.comment_required,
         "said_reasons": [one.text for one in current.given.reasons.all()] if current.given else [],
         "done_total": judgments_given(campaign=campaign, annotator=annotator),
     }
+
+
+def _candidates(content: AssignmentContent) -> list[dict[str, Any]]:
+    """Return each candidate with its text, or with the turns of a whole conversation."""
+    transcripts = content.transcripts or [()] * len(content.texts)
+    return [
+        {"label": label, "text": text or "", "said": said, "unknown": text is None and not said}
+        for label, text, said in zip(LABELS, content.texts, transcripts, strict=False)
+    ]
 
 
 def _aspects(campaign: Campaign, current: Item) -> list[dict[str, Any]]:
@@ -342,13 +384,52 @@ def _seconds_left(current: Item) -> int:
     return max(0, math.ceil((until - timezone.now()).total_seconds())) if until else 0
 
 
-def _round(block: NewestBlock, aspect: Aspect, url: str) -> dict[str, Any]:
-    """Return the block for its last page: every answer, with a link if it can be changed."""
+def _result(
+    campaign: Campaign, enrolment: Enrolment, block: NewestBlock, state: str
+) -> tuple[RoundResult, dict[int, str]]:
+    """Return the result of the round and the beginnings of its prompts, where the round is listed."""
+    if state not in {"round", "expired"}:
+        return RoundResult(), {}
+    rows = [item.assignment for item in block.items]
+    result = round_result(
+        campaign=campaign,
+        annotator=enrolment.annotator,
+        aspect=aspect_primary(campaign),
+        round_=rows,
+        reveals=onboarding_of(campaign).reveal_chatbots,
+    )
+    return result, {key: _beginning(content) for key, content in contents_shown(rows).items()}
+
+
+def _beginning(content: AssignmentContent) -> str:
+    """Return the beginning of the last turn before the replies, in one line."""
+    turns = content.turns or next(iter(content.transcripts), ()) or []
+    text = " ".join(str(turns[-1]["text"]).split()) if turns else ""
+    return visible(text if len(text) <= LONGEST_BEGINNING else f"{text[:LONGEST_BEGINNING]}…")
+
+
+def _reward(campaign: Campaign, enrolment: Enrolment, key: str) -> dict[str, Any]:
+    """Return how much the annotator has given so far, and on how many judgments the board rests."""
+    public = campaign.visibility == Campaign.Visibility.PUBLIC and key
+    snapshot = snapshot_current(campaign.default_board) if public else None
     return {
+        "given": judgments_given(campaign=campaign, annotator=enrolment.annotator),
+        "counted": snapshot.judgments if snapshot else None,
+    }
+
+
+def _round(block: NewestBlock, aspect: Aspect, url: str, found: tuple[RoundResult, dict[int, str]]) -> dict[str, Any]:
+    """Return the block for its last page: every answer, with a link if it can be changed."""
+    result, beginnings = found
+    return {
+        "agreed": result.agreed,
+        "compared": result.compared,
         "rows": [
             {
                 "number": item.number,
                 "said": _answer_text(item, aspect),
+                "prompt": beginnings.get(item.assignment.pk, ""),
+                "chatbots": list(zip(LABELS, result.chatbots.get(item.assignment.pk, ()), strict=False)),
                 "url": f"{url}?item={item.assignment.public_id}" if item.changeable else "",
             }
             for item in block.items
@@ -375,6 +456,14 @@ def _saved(block: NewestBlock, aspect: Aspect, url: str, answered: str) -> dict[
     if item is None or not item.changeable:
         return None
     return {"said": _answer_text(item, aspect), "url": f"{url}?item={answered}", "for_s": UNDO_S}
+
+
+def _skipped(block: NewestBlock, url: str, skipped: str) -> dict[str, Any] | None:
+    """Return the last skip while it can be undone."""
+    item = block.find(skipped) if skipped else None
+    if item is None or item.assignment.state != Assignment.State.RETURNED:
+        return None
+    return {"skip": skipped, "action": f"{url}unskip/", "for_s": UNDO_S}
 
 
 def _back_url(block: NewestBlock, current: Item | None, url: str) -> str:

@@ -19,7 +19,7 @@ from evalsite.judgments.admission import lacks_consent
 from evalsite.judgments.answer_rows import Choice
 from evalsite.judgments.arrivals import MTURK_HOSTS, ending_get
 from evalsite.judgments.conflict_of_interest import is_left_out
-from evalsite.judgments.leases import assignment_skip
+from evalsite.judgments.leases import assignment_skip, skip_undo
 from evalsite.judgments.models import Enrolment, Judgment
 from evalsite.judgments.qualification import qualification_answer
 from evalsite.judgments.services import annotator_enrol, block_claim, judgment_record
@@ -116,6 +116,10 @@ def judge_answer(request: HttpRequest, key: str) -> HttpResponse:
             client_ms=_whole(request.POST.get("client_ms", "")),
             supersedes=_uuid(request.POST["supersedes"]) if request.POST.get("supersedes") else None,
         )
+    except InvalidInput as refused:
+        if refused.code != "comment_missing":
+            raise
+        return _next(request, campaign, key, enrolment, LastResult(notice=f"{refused.message} {refused.hint}"))
     except Conflict as refused:
         notice = _refusal(refused)
         if not notice:
@@ -167,6 +171,20 @@ def judge_skip(request: HttpRequest, key: str) -> HttpResponse:
     except Conflict as refused:
         if refused.code != "skips_used":
             raise
+        return _next(request, campaign, key, enrolment, LastResult(notice=f"{refused.message} {refused.hint}"))
+    return _next(request, campaign, key, enrolment, LastResult(skipped=request.POST.get("assignment", "")))
+
+
+@require_POST
+def judge_unskip(request: HttpRequest, key: str) -> HttpResponse:
+    """Take a skip back and show its item again."""
+    campaign, enrolment = at_campaign(request, key)
+    if enrolment is None:
+        return redirect("judge", key=key)
+    admit(what="answer", who=str(enrolment.annotator.public_id), at_most=settings.ANSWERS_PER_MINUTE, per_s=60)
+    try:
+        skip_undo(annotator=enrolment.annotator, assignment_id=_uuid(request.POST.get("skipped", "")))
+    except Conflict as refused:
         return _next(request, campaign, key, enrolment, LastResult(notice=f"{refused.message} {refused.hint}"))
     return _next(request, campaign, key, enrolment, NOTHING)
 

@@ -14,7 +14,7 @@ from django.utils.translation import ngettext
 from evalsite.boards.chart_data import DIFFERENCES, MARGIN
 from evalsite.boards.rows import BoardRow
 from evalsite.boards.selectors import BoardState
-from evalsite.chatbots.models import Version
+from evalsite.chatbots.models import Reply, Version
 from evalsite.core.errors import NotFound
 from evalsite.core.terminal import shown
 from evalsite.judgments.selectors import votes_counted
@@ -30,6 +30,10 @@ from evalsite.prompts.models import Prompt
 ON_A_PAGE = 100
 TOP_PX, BOTTOM_PX = 24.0, 200.0
 APART = 2.5  # Minimum distance of two readable numbers, in percent of the width.
+LETTER_PERCENT = 2.1  # Width of a letter of a label on a phone, in percent of the chart.
+LONGEST_LABEL = 11  # Letters of a name.
+DRAWN_FROM = 5  # Votes of a pair that a bar shows.
+REPLIES_AT_MOST = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,10 +121,26 @@ def prompt_context(given: PromptInput) -> dict[str, Any]:
         "times_even": fixed(own.get("judgments", 0) / even, 1) if even else "",
         **discrimination(own),
         "half_at": fixed(own["half_at"]) if own.get("half_at") is not None else "",
+        "replies": _replies(given),
         "figures": [_drawn(figure, given) for figure in figures],
         "like": [(each.key, links.to("board_prompt", each.public_id)) for each in like],
         "preview": _("A prompt of %(board)s.") % {"board": shown(given.board_state.board.name)},
     }
+
+
+def _replies(given: PromptInput) -> list[tuple[str, str]]:
+    """Return the replies of the strongest chatbots with their names, once the campaign has released them."""
+    campaign = given.board_state.campaign
+    if campaign is None or not campaign.shows_replies or campaign.collecting:
+        return []
+    versions = [row.get("version", "") for row in given.rows[:REPLIES_AT_MOST]]
+    found = Reply.objects.filter(prompt=given.prompt, version__public_id__in=[one for one in versions if one])
+    texts = {str(version): text for version, text in found.values_list("version__public_id", "text")}
+    return [
+        (shown(row["name"]), text)
+        for row, version in zip(given.rows, versions, strict=False)
+        if (text := texts.get(version))
+    ]
 
 
 def _drawn(figure: Figure, given: PromptInput) -> str:
@@ -133,22 +153,25 @@ def discrimination(found: Mapping[str, Any]) -> dict[str, str]:
     """Return the discrimination with its 95 % interval (lognormal); empty without a fit."""
     value, se = found.get("discrimination"), found.get("se")
     if not value or se is None:
-        return {"discrimination": "", "interval": ""}
+        return {"discrimination": "", "interval": "", "among": ""}
     factor = math.exp(MARGIN * se / value)
     interval = _("%(lower)s to %(upper)s") % {"lower": fixed(value / factor), "upper": fixed(value * factor)}
-    return {"discrimination": fixed(value), "interval": interval}
+    among = " · ".join(fixed(one) for one in found.get("by_tier", ()))
+    return {"discrimination": fixed(value), "interval": interval, "among": among}
 
 
 @dataclass(frozen=True, slots=True)
 class CurvePoint:
     """A chatbot on the curve.
 
-    label: empty if there is no space for it.
+    label: the name, the rank where there is no space for the name, or empty.
+    below: whether the label stands below the point.
     """
 
     x: float
     y: float
     label: str
+    below: bool
     name: str
 
 
@@ -186,20 +209,32 @@ def _curve(given: PromptInput, rows: Sequence[BoardRow]) -> Curve:
     across = frame.across
     steps = [across.low + (across.high - across.low) * step / 80 for step in range(81)]
     marks: list[CurvePoint] = []
-    read = -math.inf
+    ends = {False: -math.inf, True: -math.inf}  # Where the last label above and below the curve ends, in percent.
     for row in sorted(rows, key=lambda each: each["ability"]):
         x = across.x(row["ability"])
-        label = str(row["rank"]) if x - read >= APART else ""
-        read = x if label else read
-        marks.append(CurvePoint(x, frame.y(given.told(row["ability"])), label, row["name"]))
+        below = ends[True] < ends[False]
+        label, width = _label(row, min(x, 100 - x, x - ends[below]))
+        ends[below] = x + width / 2 if label else ends[below]
+        marks.append(CurvePoint(x, frame.y(given.told(row["ability"])), label, below, row["name"]))
     return Curve(frame, frame.line([(at, given.told(at)) for at in steps]), marks)
+
+
+def _label(row: BoardRow, space: float) -> tuple[str, float]:
+    """Return the label that fits beside a point with this much space to its side, and its width in percent."""
+    name = shown(row["name"])
+    name = name if len(name) <= LONGEST_LABEL else f"{name[: LONGEST_LABEL - 1]}…"
+    for label in (name, str(row["rank"])):
+        width = LETTER_PERCENT * len(label) + APART
+        if 2 * space >= width:
+            return label, width
+    return "", 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class PairResult:
     """A pair of chatbots on this prompt.
 
-    bar: where ties begin and where losses begin, in percent.
+    bar: where ties begin and where losses begin, in percent; None for a few votes, which numbers tell better.
     """
 
     first: str
@@ -207,7 +242,7 @@ class PairResult:
     won: int
     tied: int
     lost: int
-    bar: tuple[float, float]
+    bar: tuple[float, float] | None
 
 
 def pair_results(given: PromptInput) -> Figure:
@@ -218,7 +253,7 @@ def pair_results(given: PromptInput) -> Figure:
         first, second, all_of_it = shown(given.rows[high]["name"]), shown(given.rows[low]["name"]), won + tied + lost
         table.append([first, second, all_of_it, won, tied, lost, (won + 0.5 * tied) / all_of_it])
         bar = (round(100 * won / all_of_it, 2), round(100 * (won + tied) / all_of_it, 2))
-        met.append(PairResult(first, second, won, tied, lost, bar))
+        met.append(PairResult(first, second, won, tied, lost, bar if all_of_it >= DRAWN_FROM else None))
     against = sum(each.won < each.lost for each in met)
     finding = _("%(pairs)s pairs met on this prompt; in %(against)s of them the votes went against the ranking.") % {
         "pairs": len(met),

@@ -9,23 +9,31 @@ from django.shortcuts import redirect, render
 from django.templatetags.static import static
 from django.urls import reverse
 from django.utils.http import urlencode
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from evalsite.accounts.first_administrator import administrator_exists
 from evalsite.boards.models import Board
+from evalsite.boards.rows import BoardRow
 from evalsite.boards.selectors import board_state_get, boards_found
 from evalsite.campaigns.selectors import campaigns_to_judge
+from evalsite.core.errors import NotFound
 from evalsite.core.mail import mails_are_sent
+from evalsite.core.terminal import shown
 from evalsite.pages.design_system import design_context
-from evalsite.presentation.board_head import chatbots_of, status
+from evalsite.presentation.anonymous_cache import cached_home
+from evalsite.presentation.board_head import chatbots_of, headline, status
+from evalsite.presentation.chart_geometry import Whisker, axis_for, whisker
 from evalsite.submissions.selectors import campaigns_accepting
 
 SHOWN_ON_HOME = 30
+CHART_ROWS = 5
 SEARCH_AT_MOST = 80  # Characters.
 SEARCHED_FROM = 4  # Boards that fit on one screen.
 
 
 @require_safe
+@cached_home
 def home(request: HttpRequest) -> HttpResponse:
     search = request.GET.get("q", "").strip()[:SEARCH_AT_MOST]
     pages = Paginator(boards_found(search), SHOWN_ON_HOME)
@@ -53,7 +61,11 @@ def home(request: HttpRequest) -> HttpResponse:
 
 def _entry(board: Board) -> dict[str, Any]:
     board_state = board_state_get(board)
+    rows = board_state.snapshot.rows if board_state.snapshot else []
+    collecting = board_state.campaign is None or board_state.campaign.collecting
     return {
+        "headline": headline(rows, more_to_come=collecting) if rows else "",
+        "chart": _chart(rows),
         "name": board.name,
         "url": reverse("board", args=[board.slug]),
         "state": board_state.campaign.state if board_state.campaign else "",
@@ -64,6 +76,13 @@ def _entry(board: Board) -> dict[str, Any]:
     }
 
 
+def _chart(rows: list[BoardRow]) -> list[tuple[str, Whisker]]:
+    """Return the strongest chatbots with their intervals on one axis."""
+    top = [row for row in rows if row["group"] == 1][:CHART_ROWS]
+    axis = axis_for([row["lower"] for row in top], [row["upper"] for row in top])
+    return [(shown(row["name"]), whisker(axis, row["lower"], row["ability"], row["upper"])) for row in top]
+
+
 def _page(search: str, number: int) -> str:
     parameters = [*([("q", search)] if search else []), ("page", str(number))]
     return f"{reverse('home')}?{urlencode(parameters)}"
@@ -71,7 +90,9 @@ def _page(search: str, number: int) -> str:
 
 @require_safe
 def design(request: HttpRequest) -> HttpResponse:
-    """Show the design system."""
+    """Show the design system to staff."""
+    if not request.user.is_staff:
+        raise NotFound(_("There is no such page."))
     return render(request, "design.html", design_context())
 
 

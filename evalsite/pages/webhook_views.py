@@ -132,7 +132,7 @@ def delivery_again(request: HttpRequest, webhook: uuid.UUID, delivery: uuid.UUID
 
 
 def _found(request: HttpRequest, public_id: uuid.UUID) -> Webhook:
-    return webhook_get(public_id=public_id, user=cast("User", request.user))
+    return webhook_get(public_id=public_id, among=webhooks_of(cast("User", request.user)))
 
 
 def _page(request: HttpRequest, webhook: Webhook, *, secret: str = "") -> HttpResponse:

@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
 
+from evalsite.boards.mode_results import mode_result_of
 from evalsite.boards.rows import PRELIMINARY_BELOW, BoardRow
 from evalsite.boards.selectors import BoardState
 from evalsite.campaigns.models import Campaign, Entrant
@@ -16,6 +17,7 @@ from evalsite.core.terminal import shown
 from evalsite.presentation.filter_text import slice_text, slice_title
 from evalsite.presentation.formatting import fixed, whole
 from evalsite.presentation.links import Links
+from evalsite.presentation.mode_notes import modes_note
 from evalsite.presentation.ranking import Cut, organisation_text, stamp
 from evalsite.submissions.selectors import accepts_now, settings_of
 
@@ -45,6 +47,7 @@ def board_context(board_state: BoardState, key: str, *, here: str = "board", cut
         "slice": board_state.slice,
         "slice_name": slice_title(board_state.slice) if board_state.slice else "",
         "counted": slice_text(board_state.slice) if board_state.slice else "",
+        "modes": modes_note(mode_result_of(campaign)) if here == "board" and _has_modes(board_state) else None,
         "query": links.query,
         "headline": headline(rows, more_to_come=campaign is None or campaign.collecting),
         "status": status(board_state),
@@ -55,6 +58,12 @@ def board_context(board_state: BoardState, key: str, *, here: str = "board", cut
         "cut": cut,
         "poll_s": POLL_STOPPED_S if campaign and campaign.state == Campaign.State.STOPPED else POLL_S,
     }
+
+
+def _has_modes(board_state: BoardState) -> bool:
+    """Return whether the campaign may be linked to one of another mode. `board_get` knows it without a query."""
+    campaign = board_state.campaign
+    return campaign is not None and (campaign.is_live or getattr(board_state.board, "is_linked", True))
 
 
 def page_etag(board_state: BoardState) -> str:
@@ -115,9 +124,9 @@ def _counts(board_state: BoardState, rows: list[BoardRow]) -> dict[str, Any]:
 
 
 def chatbots_of(board_state: BoardState) -> int:
-    """Return the number of ranked chatbots, or of entrants before the first ranking."""
+    """Return the number of ranked chatbots that still take part, or of entrants before the first ranking."""
     if board_state.snapshot and board_state.snapshot.rows:
-        return len(board_state.snapshot.rows)
+        return sum(row.get("version", "") not in board_state.withdrawn for row in board_state.snapshot.rows)
     return board_state.campaign.entrants.filter(state=Entrant.State.ACTIVE).count() if board_state.campaign else 0
 
 

@@ -18,7 +18,7 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A common axis; positions are percentages of its width. It always includes zero."""
+    """A common axis; positions are percentages of its width."""
 
     low: float
     high: float

@@ -8,6 +8,8 @@ from django.http import FileResponse, HttpResponse, HttpResponseBase, StreamingH
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from evalsite.boards.models import Board
+from evalsite.boards.public_log import log_lines
 from evalsite.campaigns.models import Campaign
 from evalsite.core.errors import NotFound
 from evalsite.core.throttle import admit
@@ -64,5 +66,20 @@ def data_file(campaign: Campaign, name: str, *, who: str) -> HttpResponseBase:
     text = file.media_type.startswith("text/") or file.media_type == "application/jsonl"
     response["Content-Type"] = f"{file.media_type}; charset=utf-8" if text else file.media_type
     response["Content-Disposition"] = f'attachment; filename="{campaign.slug}-{name}"'
+    response["Cache-Control"] = "private, no-cache"
+    return response
+
+
+def log_file(board: Board) -> StreamingHttpResponse:
+    """Return the public log of a board as JSON lines. Judgments are withheld where the owner does not release data.
+
+    Raises NotFound for a board without a log.
+    """
+    campaign = board.default_of
+    if campaign is None or not board.log_entries.exists():
+        raise NotFound(_("This board has no public log."), hint=_("Only boards of public campaigns have one."))
+    lines = lines_of(log_lines(board, with_judgments=campaign.releases_data))
+    response = StreamingHttpResponse(lines, content_type="application/jsonl; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{board.slug}-log.jsonl"'
     response["Cache-Control"] = "private, no-cache"
     return response

@@ -8,6 +8,10 @@ from evalsite.boards.models import Slice
 
 def label_of(piece: Slice) -> str:
     kinds = {"live": _("live"), "static": _("static")}
+    if piece.by == Slice.By.MODE:
+        return _("fixed prompts and conversations")
+    if piece.by == Slice.By.STYLE:
+        return _("equal style")
     return kinds.get(piece.value, piece.value) if piece.by == Slice.By.KIND else piece.value
 
 
@@ -17,6 +21,8 @@ def slice_title(piece: Slice) -> str:
         "aspect": _("aspect “%(value)s”"),
         "category": _("category “%(value)s”"),
         "kind": _("%(value)s chatbots"),
+        "mode": "%(value)s",
+        "style": "%(value)s",
     }
     return words[piece.by] % {"value": label_of(piece)}
 
@@ -26,12 +32,16 @@ def slice_text(piece: Slice) -> str:
         "aspect": _("Ranked by the aspect “%(value)s” alone."),
         "category": _("Only judgments on prompts of the category “%(value)s” count here."),
         "kind": _("Only judgments between two %(value)s chatbots count here."),
+        "mode": _("Judgments of fixed prompts and of live conversations count here together."),
+        "style": _("Ranked as if all replies had the same length and markup."),
     }
     return words[piece.by] % {"value": label_of(piece)}
 
 
 def missing_text(piece: Slice) -> str:
     """Return why the slice has no ranking, and how much is missing."""
+    if piece.by == Slice.By.MODE and not piece.enough:
+        return _("Judgments of fixed prompts and of live conversations stand on two boards.")
     if piece.enough:
         return _("Its last fit failed. It is tried again with the next refit.")
     so_far = ngettext("%(count)s judgment", "%(count)s judgments", piece.judgments) % {"count": piece.judgments}

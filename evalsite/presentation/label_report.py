@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from evalsite.boards.models import Board, LabelReport
 from evalsite.campaigns.questions import label_text
-from evalsite.presentation.formatting import fixed
+from evalsite.presentation.formatting import fixed, whole
+from evalsite.presentation.report_text import TextTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +31,18 @@ def label_report_context(board: Board) -> dict[str, Any]:
     found = LabelReport.objects.filter(board=board).first()
     aspects = [] if found is None else [_aspect(one) for one in found.content if one["chatbots"]]
     return {"aspects": aspects, "made_at": found.made_at if found and aspects else None}
+
+
+def label_table(one: Mapping[str, Any]) -> TextTable:
+    """Return the report of one question as a table: shares or means with their intervals."""
+    shares = bool(one["labels"])
+    names = [label_text(label) for label in one["labels"]] or [_("Mean rating")]
+    rows = []
+    for row in one["chatbots"]:
+        cells = [_value(value, row["n"], 1.0, shares=shares) for value in row["values"]]
+        texts = (f"{cell.value} ({cell.interval})" if cell.interval else cell.value for cell in cells)
+        rows.append((row["chatbot"], whole(row["n"]), *texts))
+    return TextTable(one["question"], (_("Chatbot"), _("Judged replies"), *names), tuple(rows))
 
 
 def _aspect(one: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 from evalsite.boards.analysis_plans import planned_tests
 from evalsite.boards.live_reports import LiveReportContent
 from evalsite.presentation.formatting import fixed, signed, whole
+from evalsite.presentation.label_report import label_table
 from evalsite.presentation.live_comparisons import modes_table, third_parties_table
 from evalsite.presentation.report_text import DASH, TextTable, interval, number, p_value, part_of, percent, points
 
@@ -33,6 +34,7 @@ def live_report_context(view: LiveReportContent) -> dict[str, Any]:
         "settings": [_setting(name, found, content, planned) for name, found in settings.items()],
         "abilities": _abilities(content.get("abilities")),
         "failures": _failures(content.get("failures", {})),
+        "labels": [label_table(one) for one in content.get("labels", []) if one["chatbots"]],
         "third_parties": third_parties_table(content.get("third_parties", [])),
         "modes": modes_table(content.get("modes", [])),
         "arms": _arms(view),

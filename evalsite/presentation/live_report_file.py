@@ -25,10 +25,20 @@ def report_rows(content: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str
         test = {name: one[name] for name in ("test", "statistic", "df", "p", "one_board")}
         yield from _leaves("", f"modes: {one['name']}", "", "", test)
         yield from _by_chatbot("", f"modes: {one['name']}", {name: {"shift": x} for name, x in one["shifts"].items()})
+    for one in content.get("labels", []):
+        yield from _label_rows(one)
     yield from _by_chatbot("", "abilities", (content.get("abilities") or {}).get("chatbots", {}))
 
 
 _Row = tuple[str, str, str, str, str, Any]
+
+
+def _label_rows(found: Mapping[str, Any]) -> Iterator[_Row]:
+    """Return the numbers of a question: a row of each label, or of the mean, and of each end of its interval."""
+    for row in found["chatbots"]:
+        for label, value in zip(found["labels"] or ["mean"], row["values"], strict=True):
+            yield from _leaves("", f"labels: {found['key']}", row["chatbot"], "", {label: value})
+        yield from _leaves("", f"labels: {found['key']}", row["chatbot"], "", {"n": row["n"]})
 
 
 def _clustered_rows(name: str, clustered: Mapping[str, Any]) -> Iterator[_Row]:

@@ -3,7 +3,8 @@
 Sorting and searching only select rows. They compute nothing again.
 """
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -12,16 +13,18 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from evalsite.boards.rows import BoardRow
-from evalsite.boards.selectors import BoardState
+from evalsite.boards.selectors import BoardState, StyleResult, style_result
+from evalsite.campaigns.plans import MOST_TIERS
 from evalsite.core.terminal import shown
 from evalsite.presentation.chart_geometry import Axis, Whisker, axis_for, whisker
 from evalsite.presentation.filter_text import missing_text
-from evalsite.presentation.formatting import fixed, interval_text, share, signed
+from evalsite.presentation.formatting import chance, fixed, interval_text, share, signed
 from evalsite.presentation.links import Links
 from evalsite.presentation.page_cache import cached_part
 
 SEARCH_AT_MOST = 80  # Maximum characters of a search.
-TIERS = ("1", "2")  # In the format of the rows.
+
+TIERS = tuple(str(tier) for tier in range(1, MOST_TIERS + 1))  # In the format of addresses.
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,12 @@ class Cut:
     search: str = ""
     sort: str = "rank"
     tier: str = ""
+    columns: str = ""
+
+    @property
+    def more(self) -> bool:
+        """Return whether all columns are shown, because the reader asks for them or sorts by one of them."""
+        return bool(self.columns) or self.sort in MORE_COLUMNS
 
     @classmethod
     def of(cls, query: Mapping[str, str]) -> "Cut":
@@ -41,11 +50,13 @@ class Cut:
             query.get("q", "").strip()[:SEARCH_AT_MOST],
             sort if sort in SORTS else "rank",
             tier if tier in TIERS else "",
+            "more" if query.get("columns") == "more" else "",
         )
 
     def asked(self, **changes: str) -> dict[str, str]:
         """Return the query string with these changes; empty values are omitted."""
-        return {"q": self.search, "sort": "" if self.sort == "rank" else self.sort, "tier": self.tier} | changes
+        sort = "" if self.sort == "rank" else self.sort
+        return {"q": self.search, "sort": sort, "tier": self.tier, "columns": self.columns} | changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +72,12 @@ class ShownRow:
     beside: list[str]
     withdrawn: str | None
     preliminary: bool
+    noted: bool  # Whether the status is shown beside the name.
     status: str
     tier: int | None
+    moved: str
     ability_text: str
+    against_average: str
     interval_text: str
     se_text: str
     win_rate_text: str
@@ -97,9 +111,18 @@ SORTS: dict[str, Callable[[BoardRow], Any]] = {
     "se": lambda row: row["se"],
     "win_rate": lambda row: (row.get("win_rate") is None, -(row.get("win_rate") or 0.0), row["rank"]),
     "judgments": lambda row: (-row["judgments"], row["rank"]),
-    "tier": lambda row: (row.get("tier") or len(TIERS) + 1, row["rank"]),
+    "tier": lambda row: (row.get("tier") or math.inf, row["rank"]),
 }
 DESCENDING = {"win_rate", "judgments"}
+MORE_COLUMNS = ("interval", "se", "win_rate", "tier", "status")  # On request.
+
+
+def tier_words(rows: Sequence[BoardRow]) -> dict[int, str]:
+    """Return the names of a board's tiers, by number."""
+    tiers = sorted({tier for row in rows if (tier := row.get("tier"))})
+    if tiers == [1, 2]:
+        return {1: _("stronger half"), 2: _("weaker half")}
+    return {tier: _("tier %(n)s") % {"n": tier} for tier in tiers}
 
 
 def stamp(board_state: BoardState) -> str:
@@ -119,14 +142,19 @@ def ranking_html(board_state: BoardState, key: str, cut: Cut) -> str:
     def render() -> str:
         return render_to_string("_ranking.html", ranking_context(board_state, key, cut))
 
-    return render() if cut.search else cached_part(f"ranking-{key}-{stamp(board_state)}-{cut.sort}{cut.tier}", render)
+    return (
+        render()
+        if cut.search
+        else cached_part(f"ranking-{key}-{stamp(board_state)}-{cut.sort}{cut.tier}{cut.columns}", render)
+    )
 
 
 def ranking_context(board_state: BoardState, key: str, cut: Cut) -> dict[str, Any]:
     """Return the context of _ranking.html."""
     rows: list[BoardRow] = board_state.snapshot.rows if board_state.snapshot else []
-    found = [row for row in rows if _matches(row, cut.search) and cut.tier in {"", str(row.get("tier"))}]
-    links = Links.of(board_state, key)
+    tier = next((tier for row in rows if str(tier := row.get("tier")) == cut.tier), None)  # None: all tiers
+    found = [row for row in rows if _matches(row, cut.search) and tier in {None, row.get("tier")}]
+    links, style = Links.of(board_state, key), style_result(board_state)
     return {
         "board": board_state.board,
         "state": board_state.campaign.state if board_state.campaign else "",
@@ -139,11 +167,15 @@ def ranking_context(board_state: BoardState, key: str, cut: Cut) -> dict[str, An
         "live_url": links.to("board_ranking", **cut.asked()),
         "cut": cut,
         "columns": _columns(cut, links, tiers=any(row.get("tier") for row in rows)),
+        "more": cut.more,
+        "more_url": links.to("board", **cut.asked(columns="more")),
+        "fewer_url": links.to("board", **cut.asked(columns="", sort="" if cut.sort in MORE_COLUMNS else cut.sort)),
         "tiers": any(row.get("tier") for row in rows),
         "of": len(rows),
         "found": len(found),
         "groups": max((row["group"] for row in rows), default=0),
-        "parts": parts_of(rows, found, cut, links, board_state),
+        "style_rows": style_rows(style),
+        "parts": parts_of(rows, found, cut, links, board_state, style),
     }
 
 
@@ -156,20 +188,22 @@ def _matches(row: BoardRow, search: str) -> bool:
 def _columns(cut: Cut, links: Links, *, tiers: bool) -> list[Column]:
     wins = _("Wins and half of the ties, known ones too. It depends on whom it met; the ability allows for that")
     drawn = _("Bar: where the ability plausibly lies. Dot: the best estimate. Line at 0: the average chatbot")
+    average = _("Expected share of votes against the average chatbot of this board; a tie counts half")
     status = _("Preliminary: too few judgments to rely on it. Retired: a later version takes part in its place")
     heads = [
         ("rank", _("Rank"), _("Place by ability; in brackets the best and worst place the evidence still allows")),
         ("name", _("Chatbot"), ""),
         ("drawn", _("Ability and its 95 % interval"), drawn),
         ("ability", _("Ability"), _("Best estimate, in logits; 0 is the average of this board")),
+        ("average", _("Beats the average"), average),
         ("interval", _("95 % interval"), ""),
         ("se", _("SE"), _("Standard error of the ability: smaller is surer")),
         ("win_rate", _("Wins"), wins),
         ("judgments", _("Judgments"), _("Comparisons this chatbot took part in")),
-        *([("tier", _("Tier"), _("1: the stronger half of this board. 2: the weaker half"))] if tiers else []),
+        *([("tier", _("Tier"), _("1: the strongest chatbots of this board"))] if tiers else []),
         ("status", _("Status"), status),
     ]
-    return [_column(cut, links, *head) for head in heads]
+    return [_column(cut, links, *head) for head in heads if cut.more or head[0] not in MORE_COLUMNS]
 
 
 def _column(cut: Cut, links: Links, slug: str, label: str, tip: str) -> Column:
@@ -179,7 +213,12 @@ def _column(cut: Cut, links: Links, slug: str, label: str, tip: str) -> Column:
 
 
 def parts_of(
-    rows: list[BoardRow], found: list[BoardRow], cut: Cut, links: Links, board_state: BoardState
+    rows: list[BoardRow],
+    found: list[BoardRow],
+    cut: Cut,
+    links: Links,
+    board_state: BoardState,
+    style: StyleResult | None = None,
 ) -> list[RankingPart]:
     """Return the parts of the ranking.
 
@@ -200,7 +239,15 @@ def parts_of(
                 size=len(whole),
                 axis=axis,
                 rows=[
-                    _shown_row(row, axis, links, beside, status_of(row, rows, withdrawn, new), around[i : i + 3])
+                    _shown_row(
+                        row,
+                        axis,
+                        links,
+                        beside,
+                        status_of(row, rows, withdrawn, new),
+                        around[i : i + 3],
+                        moved_text(row, style),
+                    )
                     for i, row in enumerate(shown)
                 ],
             )
@@ -265,6 +312,32 @@ def organisation_text(row: BoardRow, verified: frozenset[str]) -> str:
     return _("%(organisation)s ✓ verified") % {"organisation": shown(row["organisation"])}
 
 
+def style_rows(style: StyleResult | None) -> list[dict[str, str]]:
+    """Return the effects of style as text."""
+    labels = {
+        "length": _("Length (tokens)"),
+        "headers": _("Headers"),
+        "lists": _("List items"),
+        "bold": _("Bold passages"),
+    }
+    return [
+        {
+            "label": labels.get(one.name, one.name),
+            "effect": signed(one.effect),
+            "interval": interval_text(one.lower, one.upper),
+        }
+        for one in (style.effects if style else ())
+    ]
+
+
+def moved_text(row: BoardRow, style: StyleResult | None) -> str:
+    """Return how many places a chatbot stands higher or lower than on the board as judged; empty without a change."""
+    before = None if style is None else style.ranks_as_judged.get(row.get("version", ""))
+    if before is None or before == row["rank"]:
+        return ""
+    return f"▲ {before - row['rank']}" if before > row["rank"] else f"▼ {row['rank'] - before}"
+
+
 def _shown_row(
     row: BoardRow,
     axis: Axis,
@@ -272,6 +345,7 @@ def _shown_row(
     beside: _NameSuffix,
     status: Status,
     classes: list[int | None],
+    moved: str,
 ) -> ShownRow:
     before, own, after = classes
     return ShownRow(
@@ -286,9 +360,12 @@ def _shown_row(
         beside=beside.of(row),
         withdrawn=status.reason,
         preliminary=row["preliminary"],
+        noted=row["preliminary"] or status.reason is not None or status.word == _("new"),
         status=status.word,
         tier=row.get("tier"),
+        moved=moved,
         ability_text=signed(row["ability"]),
+        against_average=chance(1 / (1 + math.exp(-row["ability"]))),
         interval_text=interval_text(row["lower"], row["upper"]),
         se_text=fixed(row["se"]),
         win_rate_text=share(row.get("win_rate")),

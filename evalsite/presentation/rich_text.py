@@ -42,6 +42,9 @@ UNSEEN = re.compile(
     "\U000e0000-\U000e007f]"
     "|(?<![^\x00-\x7f])[\u200c\u200d]|[\u200c\u200d](?![^\x00-\x7f])"
 )
+# Letters of scripts that are written from right to left, such as Hebrew, Arabic, Syriac and N'Ko.
+RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001eeff]")
+LETTER = re.compile(r"[^\W\d_]")
 CLOSED = re.compile(r"\[[^][\\`<]{0,100}\]")  # As in [1]. The content is not parsed further.
 MATH = {
     *("math", "mrow", "mi", "mn", "mo", "mtext", "mspace", "mfrac", "msqrt", "mroot", "msup", "msub", "msubsup"),
@@ -54,12 +57,14 @@ TAGS = {
 }
 ATTRIBUTES = {
     "p": {"class", "dir"},
-    "pre": {"dir"},
-    "li": {"dir"},
-    "ol": {"start"},
+    "pre": {"dir", "tabindex"},
+    "ul": {"dir"},
+    "ol": {"start", "dir"},
+    "blockquote": {"dir"},
+    "table": {"dir"},
     "span": {"class", "dir"},
-    "th": {"class", "dir"},
-    "td": {"class", "dir"},
+    "th": {"class"},
+    "td": {"class"},
     "math": {"display"},
     "mo": {"stretchy", "fence", "form"},
     "mi": {"mathvariant"},
@@ -81,7 +86,13 @@ def rich(text: str) -> SafeString:
 
 
 def _as_written(text: str) -> SafeString:
-    return mark_safe(f'<p class="plain" dir="auto">{escape(visible(text))}</p>')  # noqa: S308  escaped
+    return mark_safe(f'<p class="plain" dir="{_direction(text)}">{escape(visible(text))}</p>')  # noqa: S308  escaped
+
+
+def _direction(text: str) -> str:
+    """Return the direction that most letters have. One word of another script does not turn a reply around."""
+    reversed_letters = len(RIGHT_TO_LEFT.findall(text))
+    return "rtl" if reversed_letters and 2 * reversed_letters > len(LETTER.findall(text)) else "ltr"
 
 
 def _rich(text: str) -> SafeString:
@@ -89,29 +100,42 @@ def _rich(text: str) -> SafeString:
     tokens = MARKDOWN.parse(text.removeprefix("\ufeff"), env)
     if any(token.level >= DEEPEST - 1 for token in tokens):
         return _as_written(text)  # Deeper content would not be visible.
+    _direct(tokens)
     unsafe = MARKDOWN.renderer.render(tokens, MARKDOWN.options, env)
     clean = nh3.clean(unsafe, tags=TAGS, attributes=ATTRIBUTES, link_rel=None)
     return mark_safe(visible(clean))  # noqa: S308  cleaned; no attribute holds text of the reply
 
 
+def _direct(tokens: Sequence[Token]) -> None:
+    """Give every outermost element the direction of the whole text. Code and formulas have no say in it."""
+    words = (child.content for token in tokens for child in token.children or [] if child.type == "text")
+    direction = _direction(" ".join(words))
+    for token in tokens:
+        if token.level == 0 and token.nesting == 1:
+            token.attrSet("dir", direction)
+
+
 # Markdown rules ----------------------------------------------------------------------------------------
 
 
-def _auto(tag: str, marks: str = "") -> Any:
-    """Return a renderer of an element whose text direction follows its content."""
+def _cell(tag: str) -> Any:
+    """Return a renderer of a table's cell, with its alignment as a class."""
 
     def draw(tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
-        if tokens[index].hidden:
-            return ""
         align = re.search(r"text-align:(left|right|center)", str(tokens[index].attrGet("style") or ""))
-        names = f"{marks} {align.group(1) if align else ''}".strip()
-        return f'<{tag} dir="auto"{f" class={names}" if names else ""}>'
+        return f'<{tag} class="{align.group(1)}">' if align else f"<{tag}>"
 
     return draw
 
 
+def _heading(tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    """Open a paragraph: a reply must not change the heading outline of the page."""
+    direction = tokens[index].attrGet("dir")
+    return f'<p{f" dir={direction}" if direction else ""} class="head">'
+
+
 def _fence(tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
-    return f'<pre dir="ltr"><code>{escape(tokens[index].content)}</code></pre>'
+    return f'<pre dir="ltr" tabindex="0"><code>{escape(tokens[index].content)}</code></pre>'
 
 
 def _link_open(tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
@@ -208,12 +232,10 @@ def _markdown() -> MarkdownIt:
     made.use(dollarmath_plugin, allow_labels=False, **signs)
     made.inline.ruler.before("escape", "bracketed", _bracketed)
     drawn = {
-        "paragraph_open": _auto("p"),
-        "list_item_open": _auto("li"),
-        "heading_open": _auto("p", "head"),  # A reply must not change the heading outline of the page.
+        "heading_open": _heading,
         "heading_close": lambda *_: "</p>",
-        "th_open": _auto("th"),
-        "td_open": _auto("td"),
+        "th_open": _cell("th"),
+        "td_open": _cell("td"),
         "fence": _fence,
         "code_block": _fence,
         "link_open": _link_open,

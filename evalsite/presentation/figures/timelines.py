@@ -11,7 +11,7 @@ from django.utils.translation import ngettext
 from evalsite.boards.events import BoardEvent
 from evalsite.boards.rows import BoardRow
 from evalsite.boards.selectors import Moment
-from evalsite.presentation.chart_geometry import ChartFrame, frame_for
+from evalsite.presentation.chart_geometry import Axis, ChartFrame, frame_for
 from evalsite.presentation.figures.base import Cell, Figure, FigureInput, Table
 from evalsite.presentation.formatting import fixed, plain, rank_text, signed, whole
 
@@ -48,6 +48,11 @@ class EventMark:
     x: float
     when: str
     words: str
+
+    @property
+    def word_y(self) -> int:
+        """Return the height of its words, each event on a line of its own."""
+        return 11 * self.number - 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,9 +160,13 @@ class ErrorCurves:
     ahead: extrapolation from the last point to the target, if it is near enough.
     at_random: largest SE of the random baseline.
     random_label: position of the label of the baseline.
+    label_x, largest_y, median_y: where the lines are labelled.
     """
 
     frame: ChartFrame
+    label_x: float
+    largest_y: float
+    median_y: float
     largest: str
     median: str
     end: tuple[float, float]
@@ -235,6 +244,16 @@ def _precision_words(se: float, target: float | None, togo: int) -> str:
     return f"{words}; {left}." if togo else f"{words}."
 
 
+def _cut_frame(
+    points: Sequence[tuple[int, list[float]]], goal: float, highest: float, target: float | None
+) -> ChartFrame:
+    """Return a frame that begins where the data begin, on both axes."""
+    lowest = min([statistics.median(se) for _, se in points] + ([target] if target is not None else []))
+    first = points[0][0] if points[0][0] < goal else 0.0
+    air = 0.08 * (highest - lowest) or 0.1 * highest
+    return ChartFrame(Axis(float(first), float(goal)), Axis(lowest - air, highest + air), top=8.0, bottom=248.0)
+
+
 def _precision(given: FigureInput, target: float | None, togo: float) -> ErrorCurves:
     points = [(m.judgments, [row["se"] for row in m.rows]) for m in given.moments]
     now, latest = points[-1]
@@ -243,11 +262,15 @@ def _precision(given: FigureInput, target: float | None, togo: float) -> ErrorCu
     goal = max(reached, min(course[-1][0], 3 * now)) if course else reached
     # The largest SE of the first refits is the prior's, so the scale follows the later ones.
     tall = [max(se) for _, se in points[len(points) // 6 :]] + [1.1 * (target or 0.0)]
-    frame = frame_for([goal], [0.0], tall, top=8.0, bottom=248.0)
+    frame = _cut_frame(points, goal, max(tall), target)
     ahead = [(now + (reached - now) * step / 12) for step in range(13)] if reached > now else []
     drawn = [(n, se) for n, se in course if n <= goal and se <= frame.up.high]
+    labelled, errors = points[len(points) // 2]
     return ErrorCurves(
         frame=frame,
+        label_x=min(max(frame.across.x(labelled), 12.0), 88.0),
+        largest_y=frame.y(max(errors)),
+        median_y=frame.y(statistics.median(errors)),
         largest=frame.line([(n, max(se)) for n, se in points]),
         median=frame.line([(n, statistics.median(se)) for n, se in points]),
         end=(frame.across.x(now), frame.y(max(latest))),

@@ -270,7 +270,7 @@
   // A press anywhere on a reply selects it; text that is being marked is not a press.
   document.addEventListener("click", (event) => {
     const card = event.target.closest(".candidate");
-    if (!card || event.target.closest("label, a, button, summary") || String(getSelection())) return;
+    if (!card || event.target.closest("label, a, button, summary, .question") || String(getSelection())) return;
     card.querySelector(".pick input").click();
   });
 

@@ -28,6 +28,7 @@
   let againTimer = 0;
   let undoTimer = 0;
   let leaseTimer = 0;
+  let askedAboutUnseen = false; // whether this item's answer was held back, because a reply had not been on screen
 
   // What is on the stage ---------------------------------------------------------------------------------
 
@@ -70,7 +71,7 @@
 
   const showItem = () => {
     startClocks();
-    showCopy();
+    showButtons();
     shownAt = performance.now();
     sentAt = null;
     kept = false;
@@ -79,8 +80,8 @@
     document.body.classList.remove("slow");
     markAllOverflows();
     showShortcuts();
-    const prompt = document.querySelector(".prompt");
-    if (prompt) prompt.scrollTop = prompt.scrollHeight; // the last turn is the one replied to
+    askedAboutUnseen = false;
+    window.touchstoneCompare?.show();
   };
 
   const setDisabled = (buttons, disabled) => {
@@ -141,9 +142,19 @@
     againTimer = setTimeout(sendAgain, AGAIN_MS);
   };
 
+  // An answer before a reply has been on screen is asked about, once.
+  const holdsUnseen = () => {
+    const unseen = askedAboutUnseen || kept ? null : window.touchstoneCompare?.unseen();
+    if (!unseen) return false;
+    askedAboutUnseen = true;
+    complain("unseen");
+    unseen.scrollIntoView({ block: "start" });
+    return true;
+  };
+
   const onSubmit = (event) => {
     if (!stage()?.contains(event.target) || !JUDGED.includes(stage().dataset.state)) return;
-    if (sentAt !== null) {
+    if (sentAt !== null || (event.target === answer() && holdsUnseen())) {
       event.preventDefault();
       event.stopImmediatePropagation();
       return;
@@ -264,7 +275,7 @@
   });
 
   const arrowsScroll = (key) => {
-    const box = document.activeElement?.closest(".scrolls[tabindex]");
+    const box = document.activeElement?.closest(".scrolls[tabindex], pre[tabindex]");
     const page = document.documentElement;
     const vertical = key === "ArrowUp" || key === "ArrowDown";
     return Boolean(box) || (vertical && page.scrollHeight > page.clientHeight + 1);
@@ -277,6 +288,17 @@
     return name && among.find((one) => (one.dataset.shortcuts ?? "").split(" ").includes(name));
   }
 
+  const closeSkip = () => {
+    skip().open = false;
+    skip().querySelector("summary").focus();
+  };
+
+  document.addEventListener("click", (event) => {
+    if (!skip()?.open) return;
+    if (!skip().contains(event.target)) skip().open = false;
+    else if (event.target.closest("[data-closes-skip]")) closeSkip();
+  });
+
   const openSkip = () => {
     if (!skip()) return;
     skip().open = true;
@@ -284,10 +306,14 @@
   };
 
   const onKey = (event) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && aspects().length && answer()?.contains(document.activeElement)) {
+      event.preventDefault();
+      answer().requestSubmit();
+      return;
+    }
     if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || event.isComposing) return;
     if (event.key === "Escape" && skip()?.open) {
-      skip().open = false;
-      skip().querySelector("summary").focus();
+      closeSkip();
       return;
     }
     if (isTyping(document.activeElement) || keys().open) return;
@@ -300,7 +326,7 @@
     } else if (event.key.toLowerCase() === "u" && lettersAnswer()) {
       if (sentAt === null) goBack();
     } else if (event.key.toLowerCase() === "w" && lettersAnswer() && why()) {
-      why().open = !why().open;
+      why().open = !why().open || "required" in why().dataset;
       if (why().open) why().querySelector("input, textarea").focus();
     } else if (aspects().length && !skip()?.open) {
       if (!pressAspect(event.key)) return;
@@ -316,8 +342,9 @@
 
   // The completion code ----------------------------------------------------------------------------------
 
-  const showCopy = () => {
+  const showButtons = () => {
     for (const button of document.querySelectorAll("[data-copies]")) button.hidden = !navigator.clipboard;
+    for (const button of document.querySelectorAll("[data-closes-skip]")) button.hidden = false;
   };
 
   document.addEventListener("click", async (event) => {

@@ -28,6 +28,7 @@ from evalsite.demo.services import (
     open_campaign_load,
 )
 
+FAST_START = "15"  # judgments of each annotator; then they judge at a human pace, and visitors see the board move
 CHATTERS = "2"  # simulated people who chat: few, since they go on as long as nobody stops them
 ADDRESSES = """
   Touchstone is running.
@@ -35,7 +36,8 @@ ADDRESSES = """
     Leaderboard   {url}/boards/{slug}/
     Judge         {url}/judge/{open_slug}/   (without an end; its board is at /boards/{open_slug}/)
     Chat          {url}/judge/{live_slug}/   (with live chatbots; its board is at /boards/{live_slug}/)
-    Admin         {url}/admin/   ({username} / {password})
+    Console       {url}/console/{slug}/annotators/   (log in as {username} / {password}; it shows who judges carelessly)
+    Admin         {url}/admin/   (the same account)
 
   {state}
   Press Ctrl-C to stop; the next `make demo` continues from here.
@@ -55,7 +57,9 @@ class Command(BaseCommand):
             help="number of simulated annotators; with 0, only you judge",
         )
         parser.add_argument("--fresh", action="store_true", help="delete the earlier demonstration and start again")
-        parser.add_argument("--speed", type=speed, default=1.0, help="1: each judges about once a second")
+        parser.add_argument(
+            "--speed", type=speed, default=1.0, help="1: each judges about once a second, and later every four"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         if settings.PRODUCTION:
@@ -130,7 +134,8 @@ def _annotators(url: str, options: dict[str, Any]) -> Child:
     arguments = ("simulate_annotators", "--url", url, "--count", str(options["annotators"]), "--chatters", CHATTERS)
     # They need no numpy threads, and should not slow down the visitor's machine.
     environment = {"OMP_NUM_THREADS": "1"}
-    return Child("annotators", (*arguments, "--speed", str(options["speed"])), environment, may_end=True)
+    pace = ("--speed", str(options["speed"]), "--fast-start", FAST_START)
+    return Child("annotators", (*arguments, *pace), environment, may_end=True)
 
 
 def _delete_database() -> None:

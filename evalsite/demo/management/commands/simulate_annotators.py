@@ -48,6 +48,11 @@ class Command(BaseCommand):
         parser.add_argument("--chatters", type=nobody_or_how_many, default=0, help="people who chat in it")
         parser.add_argument("--seed", type=int, default=SEED)
         parser.add_argument("--speed", type=speed, default=1.0, help="2 judges twice as fast (mean pause 1 s / speed)")
+        parser.add_argument(
+            "--fast-start",
+            type=how_many,
+            help="number of verdicts after which each slows down to a quarter of the speed",
+        )
         parser.add_argument("--wait", type=seconds, default=90.0, help="seconds to wait for a site that is starting")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -68,6 +73,7 @@ class Command(BaseCommand):
             pause_s=1.0 / options["speed"],
             seed=options["seed"],
             habits=PEOPLE,
+            fast_start=options["fast_start"],
         )
         self._wait_for(drive.base_url, options["wait"], stop)
         prompts = load_prompts()

@@ -1,8 +1,9 @@
-"""A cache of board pages for anonymous readers, renewed when the board changes.
+"""A cache of the home page, board pages and boards of the API for anonymous readers, renewed when a board changes.
 
 An anonymous reader costs one query (boards.versions). It tells whether they may see the board and whether the cached
 page is current. If it is outdated, one request renders it again. Requests in the meantime get the earlier page, unless
-the owners have changed the settings of the board since.
+the owners have changed the settings of the board since. A page that lacks only the newest judgments is current for two
+seconds, because readers of a board that is being judged would have it rendered at each judgment.
 """
 
 import gzip
@@ -13,16 +14,19 @@ from functools import wraps
 from hashlib import sha256
 from typing import Any
 
+from django.conf import settings
+from django.contrib.messages.storage.cookie import CookieStorage
 from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse, HttpResponseNotModified
 from django.utils.cache import patch_vary_headers
 from django.utils.translation import get_language
 
-from evalsite.boards.versions import BoardVersion, board_version_get
+from evalsite.boards.versions import BoardVersion, board_version_get, home_version_get
 from evalsite.core.http import unchanged
 from evalsite.core.release import release
 
 RENEWED_S = 60  # Maximum delay of changes that the version does not include, such as a chatbot's new address.
+COUNTED_S = 2.0  # Maximum delay of the number of judgments since the last batch.
 KEPT_S = 3600
 MADE_WITHIN_S = 20  # Others render the page themselves if a rendering takes longer.
 SAID_AGAIN = ("ETag", "Cache-Control")  # With a 304.
@@ -41,7 +45,9 @@ class CachedPage:
     compressed: bytes
 
     def holds(self, mark: BoardVersion) -> bool:
-        return self.mark == mark and 0 <= time.time() - self.made_at < RENEWED_S
+        same = (self.mark.settings, self.mark.content) == (mark.settings, mark.content)
+        longest = RENEWED_S if self.mark.judgments_open == mark.judgments_open else COUNTED_S
+        return same and 0 <= time.time() - self.made_at < longest
 
 
 def cached_for_anonymous(view: View) -> View:
@@ -53,12 +59,34 @@ def cached_for_anonymous(view: View) -> View:
     @wraps(view)
     def cached_view(request: HttpRequest, key: str, **of_page: Any) -> HttpResponse:
         mark = board_version_get(key) if _is_anonymous(request) else None
-        if mark is None:
-            return _conditional(request, view(request, key, **of_page))
-        found = cached_page(_name(request, mark), mark, lambda: view(request, key, **of_page))
-        return _answer(request, found) if isinstance(found, CachedPage) else found
+        return made_once(request, mark, lambda: view(request, key, **of_page))
 
     return cached_view
+
+
+def cached_home(view: View) -> View:
+    """Decorate the view of the home page.
+
+    It is made for each reader who has a session, because it may show them a message, and as long as its form asks for
+    the setup link, because the form has a token.
+    """
+
+    @wraps(view)
+    def cached_view(request: HttpRequest) -> HttpResponse:
+        has_messages = request.COOKIES.keys() & {settings.SESSION_COOKIE_NAME, CookieStorage.cookie_name}
+        mark = home_version_get() if _is_anonymous(request) and not has_messages else None
+        has_form = mark is not None and mark.settings == (False,) and bool(settings.ADMIN_EMAIL)
+        return made_once(request, None if has_form else mark, lambda: view(request))
+
+    return cached_view
+
+
+def made_once(request: HttpRequest, mark: BoardVersion | None, make: Callable[[], HttpResponse]) -> HttpResponse:
+    """Return the cached page of this address if it has this version, or make it; always make it without a version."""
+    if mark is None:
+        return _conditional(request, make())
+    found = cached_page(_name(request, mark), mark, make)
+    return _answer(request, found) if isinstance(found, CachedPage) else found
 
 
 def _conditional(request: HttpRequest, response: HttpResponse) -> HttpResponse:
@@ -83,7 +111,7 @@ def _name(request: HttpRequest, mark: BoardVersion) -> str:
     It includes the board's ID, because another board may have had this address before. It does not include the host.
     Pages use the site's own address (`links.whole_address`), and invented hosts and ports would fill the cache.
     """
-    return f"anybody:{release()}:{get_language()}:{sha256(f'{mark.settings[0]} {request.path}'.encode()).hexdigest()}"
+    return f"anybody:{release()}:{get_language()}:{sha256(f'{mark.settings[:1]} {request.path}'.encode()).hexdigest()}"
 
 
 def cached_page(name: str, mark: BoardVersion, make: Callable[[], HttpResponse]) -> CachedPage | HttpResponse:
