@@ -31,6 +31,7 @@ CAMPAIGN = (  # of /console/<campaign>/, for everybody who sees the campaign
     "arrivals/",
     "submissions/",
     "submissions/settings/",
+    "webhooks/",
 )
 LIVE = (  # of /console/<campaign>/, where conversations are judged
     "conversations/",

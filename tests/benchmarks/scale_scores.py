@@ -54,7 +54,7 @@ def drawn(shape: tuple[int, int, float], slope_sd: float, reply_sd: float, seed:
 
 def scores(made: FitDesign) -> FloatArray:
     """(groups, 3 ways, 2): the score without its prior, and what is determined by the spread of the means."""
-    found = _find(made, None, None)
+    found, _ = _find(made, None, None, None)
     state, problem = found.state, made.problem
     prior, at_mean = made.effects.precision(state.log_sd), found.at_mean
     under_q, mean = (factored(problem, one, prior) for one in (at_mean.plus(state.excess), at_mean))

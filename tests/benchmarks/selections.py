@@ -1,6 +1,6 @@
 """Intervals and tests of selections when turns of one conversation are alike: with conversations as units, and without.
 
-    python -m tests.benchmarks.selections [--studies 2000] [--only abilities | modes]
+    python -m tests.benchmarks.selections [--studies 2000] [--only rates | abilities | boards | modes]
 
 Each simulated study has conversations of 6 to 14 turns. A conversation shifts the log odds of each chatbot by a normal
 amount (SD 0.8: an annotator likes some chatbots better throughout). Counted are the 95 % intervals of win rates and of
@@ -10,7 +10,11 @@ with conversations as units: intervals cover 93 to 97 %; at most 7 % false rejec
 The second part estimates abilities from the selections (pairwise comparisons, each turn weighted once, covariance by
 conversation). The true differences are those of 20,000 conversations. Target: 95 % intervals cover 93 to 97 %.
 
-The third part tests static against live abilities where both are equal (`mode_test`). The static ones have an SE of
+The third part fits the board of the same studies as a campaign does: each conversation is an item, and a turn with more
+than two chatbots is split into comparisons that share no selection. Target: 95 % intervals of differences cover 93 to
+97 %.
+
+The fourth part tests static against live abilities where both are equal (`mode_test`). The static ones have an SE of
 0.1 logits. Target: at most 7 % rejections at the level of 5 %.
 """
 
@@ -24,6 +28,8 @@ from itertools import combinations
 import numpy as np
 from scipy.special import expit
 
+from evalsite.judgments.turn_comparisons import turn_comparisons
+from irt_engine import Posterior, ResponseTable
 from irt_engine.arrays import FloatArray
 from irt_engine.selections import (
     ModeAbilities,
@@ -34,6 +40,7 @@ from irt_engine.selections import (
     analyse_clustered,
     mode_test,
 )
+from scheduler.estimator import estimate
 
 from .report import Check, conclude
 
@@ -48,6 +55,7 @@ ABILITIES = {
     "eight": (0.4, 0.2) + (0.0,) * 6,
 }
 _MANY = 20_000  # conversations that give the true differences
+_MANY_ON_BOARD = 2_000  # the same of boards
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(41)
 
 
@@ -96,6 +104,48 @@ def _covered(found: SelectionAbilities, truth: SelectionAbilities) -> list[bool]
     return [low <= truth.difference(a, b)[0] <= high for (a, b), (low, high) in zip(pairs, bounds, strict=True)]
 
 
+@dataclass(frozen=True, slots=True)
+class BoardTally:
+    """Coverage of 95 % intervals of differences on boards, their mean SE, the RMSE, and that of `abilities_of`."""
+
+    covered: float
+    se: float
+    rmse: float
+    rmse_of_selections: float
+
+
+def board_of(table: TurnTable) -> Posterior:
+    """Fit the turns as the board of a live campaign does."""
+    a, b, item, outcome = [], [], [], []
+    for turn, (conversation, row) in enumerate(zip(table.conversation, table.selected, strict=True)):
+        selected = set(np.flatnonzero(row).tolist())
+        for first, second, found in turn_comparisons(turn, range(len(row)), selected, one_best=table.one_best):
+            a.append(table.chatbots[first])
+            b.append(table.chatbots[second])
+            item.append(f"conversation {conversation}")
+            outcome.append(found)
+    return estimate(ResponseTable.from_votes(a, b, item, outcome))
+
+
+def boards_tally(levels: tuple[float, ...], conversations: int, studies: int, *, one_best: bool) -> BoardTally:
+    """Compare boards of simulated studies with the board of very many conversations."""
+    rng, draw = np.random.default_rng(7), one_best_study if one_best else study
+    many = draw(levels, _MANY_ON_BOARD, rng)
+    truth, truth_of_selections = board_of(many), abilities_of([many])
+    errors, ses, others = [], [], []
+    for _ in range(studies):
+        table = draw(levels, conversations, rng)
+        found, selections = board_of(table), abilities_of([table])
+        for a, b in combinations(truth.chatbots, 2):
+            difference = found.difference(b, a)
+            errors.append(difference.mean - truth.difference(b, a).mean)
+            ses.append(difference.se)
+            others.append(selections.difference(a, b)[0] - truth_of_selections.difference(a, b)[0])
+    covered = np.abs(errors) <= 1.96 * np.array(ses)
+    spread = [float(np.sqrt(np.mean(np.square(each)))) for each in (errors, others)]
+    return BoardTally(float(covered.mean()), float(np.mean(ses)), *spread)
+
+
 def true_rates(levels: tuple[float, ...]) -> FloatArray:
     """Return the win rates, averaged over conversations, shape (k,)."""
     curve = expit(np.array(levels)[:, None] + SPREAD * _NODES)
@@ -124,9 +174,9 @@ def tally(levels: tuple[float, ...], conversations: int, studies: int, *, seed: 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--studies", type=int, default=2000)
-    parser.add_argument("--only", choices=["rates", "abilities", "modes"])
+    parser.add_argument("--only", choices=["rates", "abilities", "boards", "modes"])
     options = parser.parse_args(arguments)
-    parts = {"rates": rate_checks, "abilities": ability_checks, "modes": mode_checks}
+    parts = {"rates": rate_checks, "abilities": ability_checks, "boards": board_checks, "modes": mode_checks}
     chosen = [options.only] if options.only else list(parts)
     checks = [check for name in chosen for check in parts[name](options.studies)]
     return conclude("Selections with conversations as units", checks)
@@ -159,6 +209,19 @@ def ability_checks(studies: int) -> list[Check]:
                 share = abilities_covered(levels, conversations, studies, one_best=one_best)
                 design = f"{name}, {'SOBA' if one_best else 'SATA'}, {conversations} conversations"
                 checks.append(Check(f"{design}: abilities", f"{share:.1%}", "93-97 %", 0.93 <= share <= 0.97))
+    return checks
+
+
+def board_checks(studies: int) -> list[Check]:
+    """Return the coverage of differences on boards of live campaigns."""
+    checks = []
+    for name in ("two", "four", "eight"):
+        for one_best in (False, True):
+            for conversations in CONVERSATIONS:
+                found = boards_tally(ABILITIES[name], conversations, studies, one_best=one_best)
+                design = f"{name}, {'SOBA' if one_best else 'SATA'}, {conversations} conversations"
+                told = f"{found.covered:.1%} (SE {found.se:.3f}, RMSE {found.rmse:.3f}, {found.rmse_of_selections:.3f})"
+                checks.append(Check(f"{design}: boards", told, "93-97 %", 0.93 <= found.covered <= 0.97))
     return checks
 
 

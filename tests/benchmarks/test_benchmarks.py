@@ -24,6 +24,7 @@ from scheduler.replay import ReplayLoop
 from scheduler.replay_measures import reference_of
 from tests.benchmarks import (
     ablation,
+    annotators,
     baselines,
     bound,
     calibration,
@@ -31,7 +32,6 @@ from tests.benchmarks import (
     paper,
     predict,
     prediction,
-    reliability,
     report,
     scale,
     stopping,
@@ -207,11 +207,11 @@ def test_the_papers_runs_are_all_there() -> None:
 
 
 def test_careless_annotators_are_simulated_and_their_votes_foreseen() -> None:
-    cover, square, variance = reliability.one(reliability.Simulated(0, 0.9)).T
+    cover, square, variance = annotators.one(annotators.Simulated(0, 4)).T
     assert cover[1] <= cover[2]
     assert (square > 0.0).all()
     assert variance[1] < variance[2]
-    rows, alike, found = reliability.predicted(with_careless(TABLE, np.array([0.0, 0.9]), seed=0), 3)
+    rows, alike, found = annotators.predicted(with_careless(TABLE, np.array([0.0, 0.9]), seed=0), 3)
     assert np.array_equal(rows, np.flatnonzero(prediction.folds(TABLE) == 3))
     assert np.isfinite(alike).all()
     assert np.isfinite(found).all()

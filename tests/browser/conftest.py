@@ -97,8 +97,9 @@ def site(served: Site) -> str:
 
 @contextmanager
 def annotators(site: str, data: Path) -> Iterator[None]:
-    """Simulated annotators who judge the demonstration in haste."""
-    process = start_manage(data, "simulate_annotators", "--url", site, "--count", "6", "--speed", "8")
+    """Simulated annotators, quick at first, and later too slow to finish the campaign on a busy machine."""
+    quick = ("--speed", "4", "--fast-start", "40")
+    process = start_manage(data, "simulate_annotators", "--url", site, "--count", "6", *quick)
     yield
     end(process)
 

@@ -254,7 +254,6 @@ COLLECTING: list[tuple[str, str, State]] = [
     ("charts", f"{BOARD}charts/", loaded),
     ("chart", f"{BOARD}charts/wins/", nothing),
     ("home-search", "/?q=small", nothing),
-    ("design", "/design/", nothing),
     ("prompts", f"{BOARD}prompts/", nothing),
     ("prompt", f"{BOARD}prompts/", lambda page: page.locator("main table a").first.click()),
     ("embed", f"{BOARD}embed/", nothing),
@@ -280,6 +279,7 @@ CONSOLE: list[tuple[str, str, State]] = [
     )
 ]  # fmt: skip
 CONSOLE += [
+    ("design", "/design/", nothing),
     ("console-endpoint-plain-json", "/console/chatbots/new/", plain_json),
     ("console-endpoint", "/console/chatbots/new/", registered),
     ("console-endpoint-failed", "/console/chatbots/new/", tested),

@@ -25,7 +25,6 @@ PAGES = [
     "/",
     BOARD,
     f"{BOARD}charts/",
-    "/design/",
     f"{BOARD}method/",
     f"{BOARD}prompts/",
     f"{BOARD}embed/?rows=5",
@@ -146,7 +145,7 @@ def test_keys_go_through_a_board_in_the_order_of_reading(reader: Watched) -> Non
         reached.append(where)
     names = [name for name, _, _ in reached]
     assert names[0] == "Skip to the content"
-    expected = ["Ranking", "Charts", "Method", "Rank", "Chatbot", "How to read this board", "Administration"]
+    expected = ["Ranking", "Charts", "Method", "Rank", "Chatbot", "How to read this board", "Deutsch"]
     places = [names.index(name) for name in expected]
     assert places == sorted(places)
     rows = reader.page.locator("#ranking .who").all_inner_texts()

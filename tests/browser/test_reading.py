@@ -43,11 +43,76 @@ def test_on_a_phone_only_the_page_scrolls(browser: Browser, place: Site) -> None
         long_replies(page)
         assert page.evaluate("document.documentElement.scrollHeight > 2 * innerHeight")
         assert page.evaluate(INNER) == []
+        first, second = page.locator(".sides a").all()
+        expect(first).to_have_attribute("aria-current", "true")
+        page.locator("#answer [type=radio]").evaluate_all("all => all.forEach((one) => { one.checked = true; })")
+        page.locator("#answer").evaluate("(form) => form.requestSubmit(form.querySelector('[type=submit]'))")
+        expect(page.locator("#trouble")).to_contain_text("has not been on the screen")
+        expect(page.locator("#card-B")).to_be_in_viewport()
+        expect(page.locator("#stage-heading")).to_contain_text("1 of 3")
+        expect(second).to_have_attribute("aria-current", "true")
+        second.tap()
+        switch = page.locator(".sides").evaluate("(box) => box.getBoundingClientRect().bottom")
+        assert page.locator("#card-B").evaluate("(box) => box.getBoundingClientRect().top") >= switch - 1
         contained = page.locator(".scrolls").evaluate_all(
             "all => all.filter((box) => getComputedStyle(box).overscrollBehaviorY !== 'auto').length"
         )
         assert (contained, sideways(page)) == (0, 0)
         assert watched.troubles == []
+
+
+SMALL = """() => [...document.querySelectorAll(
+  "button, summary, input:not([type=hidden]), select, textarea, :is(.masthead, .tabs, .colophon, .answers, .sides) a"
+)].map((one) => one.matches("input") && one.closest("label") ? one.closest("label") : one)
+  .filter((one) => one.checkVisibility() && !one.closest(".visually-hidden, .skip-link"))
+  .filter((one) => one.getBoundingClientRect().height < 43.5)
+  .map((one) => one.outerHTML.slice(0, 100))"""
+
+
+def test_on_a_phone_what_is_tapped_has_44_pixels(browser: Browser, place: Site) -> None:
+    with window(browser, base_url=place.url, **PHONE) as context:
+        page = context.new_page()
+        for address in ("/", "/boards/demonstration/", "/me/", "/account/login/"):
+            page.goto(address)
+            assert page.evaluate(SMALL) == [], address
+        long_replies(page)
+        page.locator("#skip summary").tap()
+        assert page.evaluate(SMALL) == []
+        page.locator("#skip legend").tap()
+        expect(page.locator("#skip form")).to_be_visible()
+        page.locator(".prompt").tap(force=True)
+        expect(page.locator("#skip form")).to_be_hidden()
+        page.locator("#skip summary").tap()
+        page.get_by_role("button", name="Cancel").tap()
+        expect(page.locator("#skip form")).to_be_hidden()
+
+
+def test_on_a_phone_the_first_chatbot_is_above_the_fold(browser: Browser, judged_site: str) -> None:
+    with window(browser, base_url=judged_site, **PHONE) as context:
+        page = context.new_page()
+        page.goto("/boards/demonstration/")
+        rows = page.locator(".ranking tbody tr:not(.part)")
+        expect(rows.first).to_be_in_viewport(ratio=1)
+        heights = rows.evaluate_all("all => all.map((one) => Math.round(one.getBoundingClientRect().height))")
+        assert max(heights) <= 48, "one line for each chatbot"
+        expect(page.locator("#filters")).to_be_hidden()
+        page.get_by_role("button", name="Filters").tap()
+        expect(page.locator("#filters")).to_be_visible()
+        assert sideways(page) <= 0
+
+
+@pytest.mark.full
+def test_a_low_window_and_a_large_zoom_show_text(browser: Browser, place: Site) -> None:
+    for width, height in ((844, 390), (640, 450)):
+        with window(browser, base_url=place.url, viewport={"width": width, "height": height}) as context:
+            page = context.new_page()
+            long_replies(page)
+            page.locator("#card-A").evaluate("(card) => card.scrollIntoView({block: 'start'})")
+            expect(page.locator(".bar")).not_to_be_in_viewport()
+            shown = page.locator("#card-A").evaluate(
+                "(card) => Math.min(innerHeight - card.getBoundingClientRect().top, card.offsetHeight)"
+            )
+            assert shown > 0.5 * height
 
 
 def test_on_a_phone_the_answers_come_after_both_replies(browser: Browser, place: Site) -> None:
@@ -72,6 +137,18 @@ def test_on_a_wide_screen_long_replies_scroll_and_the_bar_stays(browser: Browser
         assert "scrolls" in page.evaluate(INNER)
         assert page.evaluate("document.documentElement.scrollHeight <= innerHeight")
         expect(page.locator(".bar")).to_be_in_viewport()
+        code = page.locator(".card pre").first
+        assert code.evaluate("(box) => getComputedStyle(box).whiteSpace") == "pre"
+        assert page.locator(".prompt").evaluate("(box) => box.scrollTop") == 0
+        page.get_by_role("button", name="Fold the prompt").click()
+        assert page.locator(".prompt").evaluate("(box) => box.clientHeight") < 80
+        page.get_by_role("button", name="Mark differences").click()
+        assert page.evaluate("CSS.highlights.get('different').size") > 0
+        together = page.get_by_role("button", name="Scroll together")
+        if together.is_visible():
+            together.click()
+            page.locator(".card .scrolls").first.evaluate("(box) => { box.scrollTop = box.scrollHeight; }")
+            page.wait_for_function("document.querySelectorAll('.card .scrolls')[1].scrollTop > 0")
 
 
 def test_formulas_are_drawn_with_the_bundled_font(browser: Browser, place: Site) -> None:

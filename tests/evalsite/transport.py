@@ -15,4 +15,4 @@ def answered(request: httpx2.Request) -> httpx2.Response:
     path = request.url.raw_path.decode()
     found: Any = Client().generic(request.method, path, request.read(), content_type=sent, headers=headers)
     content = b"".join(found.streaming_content) if found.streaming else found.content
-    return httpx2.Response(found.status_code, headers=dict(found.headers), content=content)
+    return httpx2.Response(found.status_code, headers=dict(found.headers), stream=httpx2.ByteStream(content))

@@ -348,9 +348,10 @@ def _copied(processes: int) -> Iterator[_Copy]:
                 (folder / file).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(ROOT / file, folder / file)
         for package in ("irt_engine", "scheduler"):
-            for kernel in (ROOT / package / "__pycache__").glob("*.nb[ic]"):
-                (folder / package / "__pycache__").mkdir(exist_ok=True)
-                shutil.copy2(kernel, folder / package / "__pycache__" / kernel.name)
+            for kernel in (ROOT / package).rglob("*.nb[ic]"):
+                copied = folder / kernel.relative_to(ROOT)
+                copied.parent.mkdir(exist_ok=True)
+                shutil.copy2(kernel, copied)
         for environment in (".venv", ".venv-bench"):
             if (ROOT / environment).exists():
                 (folder / environment).symlink_to((ROOT / environment).resolve())
@@ -385,7 +386,8 @@ def _plant(mutation: Mutation, folder: Path) -> None:
     path.write_text(text, encoding="utf-8")
     if "compiled" in text:  # kernels of other files hold the machine code of those that they call
         for package in ("irt_engine", "scheduler"):
-            shutil.rmtree(folder / package / "__pycache__", ignore_errors=True)
+            for kernel in (folder / package).rglob("*.nb[ic]"):
+                kernel.unlink()
 
 
 def tried(mutation: Mutation, *, processes: int, mirrors_only: bool = False) -> Outcome:

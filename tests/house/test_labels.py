@@ -6,6 +6,7 @@ from django.utils.functional import Promise
 # Read by programs and the administration only; whoever shows one on a page wraps its labels first.
 ONLY_PROGRAMS = {
     "refits.Alarm.About": "pages have sentences of their own for alarms",
+    "boards.PublicLogEntry.Kind": "only programs read the log",
     "boards.Slice.By": "a board's filters have words of their own",
     "campaigns.Aspect.Kind": "pages differ by it and do not name it",
     "campaigns.Aspect.Scope": "pages differ by it and do not name it",

@@ -11,9 +11,15 @@ import redis
 
 from evalsite.demo.chatbot_server import chatbots_served
 from tests.environment import REDIS_PREFIX, REDIS_URL
+from tests.house.test_operator_guide import commands_of
 from tests.processes import ROOT, end_all, forget_redis_keys, free_port, visit, wait_for
 
 pytestmark = [pytest.mark.postgresql, pytest.mark.redis, pytest.mark.database]
+
+
+def commands(program: str) -> list[list[str]]:
+    """Return the commands of the operator's guide that start the production form and begin with this program."""
+    return [one for one in commands_of("PostgreSQL and Redis") if one[0] == program]
 
 
 class Site:
@@ -86,8 +92,8 @@ print(prompts.organisation.slug, prompts.name, sep="\\n")
 
 def replies_are_collected(site: Site) -> None:
     """A worker of its own for the calls queue collects the replies of a live chatbot, woken by the broker."""
-    queue = ("--queues", "touchstone-calls", "--pool", "threads", "--concurrency", "4")
-    site.start("calls", "celery", "-A", "evalsite", "worker", "-n", "calls@%h", *queue, "--loglevel", "INFO")
+    (calls,) = [one for one in commands("celery") if "touchstone-calls" in one]
+    site.start("calls", *calls, "-n", "calls@%h", "--loglevel", "INFO")
     with chatbots_served(api_key="sk-only-for-tests-4711") as server:
         organisation, prompts = site.said("shell", "-v0", "-c", LIVE.format(url=server.url)).splitlines()
         site.run("collect_replies", "--organisation", organisation, "--chatbot", "Live", "--set", prompts)
@@ -96,16 +102,15 @@ def replies_are_collected(site: Site) -> None:
 
 
 def test_judgments_over_http_become_a_board_by_celery(site: Site) -> None:
-    site.run("collectstatic", "--noinput", "--verbosity=0")
+    for _python, _manage, *arguments in commands("python"):
+        site.run(*arguments, "--verbosity=0")
     site.run("load_demonstration")
     with redis.Redis.from_url(REDIS_URL) as broker:
         assert broker.llen(f"{REDIS_PREFIX}-journey:touchstone") > 0, "a command wakes the workers by the site's broker"
-    site.start(
-        "web", "granian", "--interface", "wsgi", "--port", str(site.port), "--blocking-threads", "4",
-        "evalsite.wsgi:application",
-    )  # fmt: skip
-    site.start("worker", "celery", "-A", "evalsite", "worker", "--concurrency", "1", "--loglevel", "INFO")
-    site.start("beat", "celery", "-A", "evalsite", "beat", "--schedule", str(site.logs / "beat"))
+    (web,), (worker, *_others, beat) = commands("granian"), commands("celery")
+    site.start("web", *(str(site.port) if word == "8000" else word for word in web))
+    site.start("worker", *worker, "--loglevel", "INFO")
+    site.start("beat", *beat, "--schedule", str(site.logs / "beat"))
     get = visit(site.url)
     wait_for(lambda: get.get("/readyz").is_success, what="the web process")
     site.start("annotators", "manage", "simulate_annotators", "--url", site.url, "--speed", "6")

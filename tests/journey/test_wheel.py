@@ -123,9 +123,11 @@ def test_wheel_is_small_and_complete(wheel: Path) -> None:
 
 def test_wheel_needs_what_the_requirements_say() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    lines = [line for name in ("base", "web", "worker", "full") for line in (ROOT / f"requirements/{name}.in").open()]
+    names = ("base", "web", "worker", "full", "tracing")
+    lines = [line for name in names for line in (ROOT / f"requirements/{name}.in").open()]
     wanted = {line.strip() for line in lines if line.strip() and not line.startswith(("#", "-r"))}
-    assert set(project["dependencies"]) | set(project["optional-dependencies"]["full"]) == wanted
+    extras = project["optional-dependencies"]
+    assert {*project["dependencies"], *extras["full"], *extras["tracing"]} == wanted
 
 
 def test_example_of_the_guide_runs_without_django(installed: Path, environment: dict[str, str], votes: Path) -> None:
@@ -183,6 +185,27 @@ def test_folder_that_cannot_be_written_is_refused(touchstone: Run, folder: Path)
     assert [path.name for path in folder.iterdir()] == ["file"]
 
 
+@pytest.mark.parametrize(
+    ("package", "file", "content"),
+    [("pyarrow", "votes.parquet", b"PAR1\0\0\0\0PAR1"), ("openpyxl", "votes.xlsx", None)],
+)
+def test_missing_extra_is_named(
+    touchstone: Run, installed: Path, folder: Path, tmp_path: Path, package: str, file: str, content: bytes | None
+) -> None:
+    (tmp_path / "absent").mkdir()
+    (tmp_path / "absent" / f"{package}.py").write_text(f"raise ModuleNotFoundError('No module named {package}')")
+    if content is None:
+        with zipfile.ZipFile(folder / file, "w") as book:
+            book.writestr("xl/workbook.xml", "")
+    else:
+        (folder / file).write_bytes(content)
+    refused = touchstone("rank", file, PYTHONPATH=f"{tmp_path / 'absent'}:{installed}")
+    assert refused.returncode == 2
+    assert "pip install 'touchstone-eval[files]'" in refused.stderr
+    assert "Traceback" not in refused.stderr
+    assert [path.name for path in folder.iterdir()] == [file]
+
+
 def test_completion_knows_commands_and_options(touchstone: Run) -> None:
     script = touchstone("completion", "bash").stdout
     assert "rank" in script
@@ -196,18 +219,18 @@ def test_served_in_an_empty_folder_it_leads_to_the_first_administrator(
     seed(folder / "touchstone-data")  # a migrated database: migrating takes longer than all else here
     port = free_port()
     command = [sys.executable, "-P", str(installed / "bin" / "touchstone"), "serve", "--port", str(port)]
-    unbuffered = {**environment, "PYTHONUNBUFFERED": "1"}
-    site = subprocess.Popen(
-        command, cwd=folder, env=unbuffered, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
+    log = folder / "log"
+    with log.open("w") as output:
+        site = subprocess.Popen(command, cwd=folder, env=environment, stdout=output, stderr=output, text=True)
     try:
         wait_until_ready(f"http://127.0.0.1:{port}", site)
         with visit(f"http://127.0.0.1:{port}", follow_redirects=True) as visitor:
             assert visitor.get("/static/css/design.css").is_success
             home = visitor.get("/").text
+        said = log.read_text()
     finally:
-        status, output = end(site)
-    setup = next(line.strip() for line in output.splitlines() if "/setup/" in line)
+        status, _ = end(site)
+    setup = next(line.strip() for line in said.splitlines() if "/setup/" in line)
     assert setup.startswith(f"http://127.0.0.1:{port}/setup/")
     assert "<html" in home
     assert status == 0

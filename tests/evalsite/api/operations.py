@@ -19,6 +19,7 @@ from evalsite.campaigns.gold import NewGold, gold_add
 from evalsite.campaigns.models import Campaign, QualificationItem, Study
 from evalsite.campaigns.permissions import Act
 from evalsite.campaigns.studies import Arms
+from evalsite.campaigns.webhooks import campaign_webhook_create
 from evalsite.chatbots.models import Reply, Version
 from evalsite.chatbots.services import chatbot_create, replies_add, version_create
 from evalsite.dialogues.endings import conversation_end
@@ -44,6 +45,8 @@ from evalsite.scorecards.models import ConversationSet, StoredScorecard
 from evalsite.scorecards.selectors import STRATEGIES
 from evalsite.scorecards.services import conversation_set_open, conversations_add
 from evalsite.submissions.services import Accepted, submissions_accept
+from evalsite.webhooks.models import Delivery
+from evalsite.webhooks.services import webhook_test
 from tests.evalsite.api.client import Api
 from tests.evalsite.cast import CampaignMaker, assignment_claim, judge, run_jobs, skip_twice
 from tests.evalsite.dialogues.steps import begin, choose, live_campaign_make, released
@@ -179,6 +182,7 @@ class Tenant:
     report: str  # of a reply in `talk`
     conversation_set: ConversationSet  # with a scorecard
     submission: str  # waits for approval
+    delivery: Delivery  # of a webhook of the campaign
     tokens: Mapping[str, str]
 
 
@@ -227,6 +231,9 @@ def tenant_make(make_campaign: CampaignMaker, owner: User, slug: str) -> Tenant:
         ),
         conversation_set=_conversations_with_scorecard(home, slug),
         submission=_submission_waiting(campaign, owner, slug),
+        delivery=webhook_test(
+            webhook=campaign_webhook_create(campaign=campaign, url="https://hooks.example/", by=owner)[0]
+        ),
         tokens={
             "judge": token_issue(annotator=holder),
             "person": api_token_issue(user=owner, name="all", scopes=ApiToken.Scope.values, days=1),
@@ -384,7 +391,9 @@ BODIES: Mapping[str, Callable[[Tenant], Json]] = {
     },
     "live_settings": lambda _: {"selection": "sata", "fallback": "written", "minimum_turns": 3, "end_rating": False},
     "ask_third_parties": lambda _: {"conversations": 5},
+    "link_static_campaign": lambda there: {"static_campaign": there.campaign.slug},
     "settle_report": lambda _: {"outcome": "upheld"},
+    "add_webhook": lambda _: {"url": "https://hooks.example/in", "events": ["board.published"]},
     "annotate": lambda _: {"name": "Errors", "number": 1, "votes": 2},
     "limits": lambda _: {"target_se": 0.2, "budget": 50, "deadline": "2090-05-04T20:00:00Z"},
 }
@@ -426,7 +435,7 @@ BEFORE = {"resume": "pause", "readmit": "exclude", "resume_annotator": "pause_an
 OF_DRAFTS = {"launch", "pilot", "limits", "cap_calls"}
 OF_CHATS = {"start_conversation", "live_report"}
 OF_REVIEWABLE = {"ask_third_parties"}
-OF_LIVE_DRAFTS = {"live_settings"}
+OF_LIVE_DRAFTS = {"live_settings", "link_static_campaign"}
 OF_TALKS = {"reported_replies", "settle_report", "pause_chatbot", "resume_chatbot"}
 OF_QUIET = {"send_message", "end_conversation"}  # of a conversation without an open turn
 
@@ -475,6 +484,8 @@ def right(there: Tenant, operation: Operation) -> Sent:
         "submission": there.submission,
         "study": str(there.study.public_id),
         "report": there.report,
+        "webhook": str(there.delivery.webhook.public_id),
+        "delivery": str(there.delivery.public_id),
         "entrant": str(_talk_of(there).campaign.entrants.order_by("pk")[0].public_id),
     }
     who = "judge" if "judge" in operation.described["tags"] else "person"

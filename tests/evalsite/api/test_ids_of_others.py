@@ -58,6 +58,8 @@ THEIRS: Mapping[str, Callable[[Tenant], Any]] = {
     "test": lambda them: [them.check.public_id],
     "vote_file": lambda them: [them.vote_file],
     "version": lambda them: [them.newcomer.public_id],
+    "webhook": lambda them: [them.delivery.webhook.public_id],
+    "delivery": lambda them: [them.delivery.public_id],
 }
 # Of which list a cursor is, by operation.
 CURSORS: Mapping[str, Callable[[Tenant], Any]] = {
@@ -74,6 +76,8 @@ CURSORS: Mapping[str, Callable[[Tenant], Any]] = {
     "studies": lambda them: [them.study.public_id],
     "skips": lambda them: [Skip.objects.get(assignment__campaign=them.campaign).assignment.public_id],
     "submissions": lambda them: [them.submission],
+    "webhook_deliveries": lambda them: [them.delivery.public_id],
+    "webhooks": lambda them: [them.delivery.webhook.public_id],
     "snapshots": lambda them: [them.campaign.default_board.snapshots.order_by("pk")[0].public_id],
 }
 OF_CHATBOTS = [{"id": "g2", "right": ["A"], "prompt_id": "p1", "chatbot_a": "trial bot 0", "chatbot_b": "trial bot 1"}]

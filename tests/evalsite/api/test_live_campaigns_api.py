@@ -63,9 +63,26 @@ def test_settings_that_are_sent_change_and_others_stay(draft: Campaign, organisa
     assert patch(api, draft, {"maximum_turns": None}).json()["live"]["maximum_turns"] is None
 
 
+def test_questions_about_replies_are_replaced(draft: Campaign, organisation: Organisation) -> None:
+    api = api_of(member(organisation, "manager"))
+    error = {"key": "error", "question": "Is it correct?", "kind": "label", "labels": ["correct", "incorrect"]}
+    fun = {"key": "fun", "question": "How good?", "kind": "rating", "minimum": 1, "maximum": 5, "scope": "selected"}
+    answer = patch(api, draft, {"turn_questions": [error, fun]})
+    assert [one["key"] for one in answer.json()["aspects"]] == ["best", "error", "fun"]
+    asked = Aspect.objects.filter(rubric__campaigns=draft).exclude(position=0)
+    assert list(asked.values_list("scope", "one_label", "maximum")) == [
+        ("candidate", True, None),
+        ("selected", True, 5),
+    ]
+    assert len(patch(api, draft, {"turn_questions": []}).json()["aspects"]) == 1
+
+
 @pytest.mark.parametrize(
     ("body", "field"),
     [
+        ({"turn_questions": [{"key": "a", "question": "?", "kind": "select_any"}]}, "turn_questions.0.kind"),
+        ({"turn_questions": [{"key": "a b", "question": "?", "kind": "label"}]}, "turn_questions"),
+        ({"turn_questions": [{"key": "a", "question": "?", "kind": "rating"}]}, "aspects"),
         ({"minimum_turns": 9, "maximum_turns": 4}, "maximum_turns"),
         ({"chatbots_per_conversation": 9}, "chatbots_per_conversation"),
         ({"chatbots_per_conversation": 1}, "selection"),

@@ -195,17 +195,6 @@ def test_extension_during_a_pilot_ends_the_pilot(draft: Campaign, alice: User) -
     assert do(draft, Act.RESUME, alice).state == "running"
 
 
-def test_after_the_pilot_the_screening_keeps_something_to_go_by(over: Campaign, alice: User) -> None:
-    Campaign.objects.filter(pk=over.pk).update(screening="act", gold_share=0.1, gold_mark=0.7)
-    over.plan.overlap_share = 0.0
-    over.plan.save()
-    with pytest.raises(InvalidInput, match="cannot be screened"):
-        draft_change(campaign=over, changes={"gold_mark": None}, by=alice)
-    assert Campaign.objects.get(pk=over.pk).gold_mark == 0.7
-    draft_change(campaign=over, changes={"gold_mark": None, "votes_per_item": 2}, by=alice)
-    assert Campaign.objects.get(pk=over.pk).gold_mark is None
-
-
 def test_after_the_pilot_who_sees_the_board_is_its_owners_alone(over: Campaign, alice: User, charlie: User) -> None:
     role_give(campaign=over, user=charlie, role="manager", by=alice)
     with pytest.raises(NotAllowed):

@@ -14,7 +14,7 @@ import pytest
 from evalsite.accounts.models import User
 from evalsite.accounts.services import api_token_issue
 from evalsite.campaigns.models import Campaign
-from evalsite.client import Client, ClientError, Patience
+from evalsite.client import Client, ClientError, ObjectList, Patience
 from evalsite.judgments.models import Annotator, Judgment
 from evalsite.prompts.models import Prompt
 from evalsite.submissions.models import Submission
@@ -157,6 +157,12 @@ def test_other_address_is_named() -> None:
     http = httpx2.Client(base_url="http://elsewhere", transport=page)
     with Client("", http=http) as other, pytest.raises(ClientError, match="is this the right address"):
         other.board("spring")
+
+
+def test_frame_without_pandas_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ClientError, match=r"pip install 'touchstone-eval\[frames\]'"):
+        ObjectList(iter([{"choice": "A"}])).to_frame()
 
 
 def test_client_imports_no_django() -> None:

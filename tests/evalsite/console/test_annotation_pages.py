@@ -3,10 +3,13 @@
 import pytest
 from django.test import Client
 
-from evalsite.accounts.models import Membership, User
+from evalsite.accounts.models import ApiToken, Membership, User
+from evalsite.accounts.services import api_token_issue
 from evalsite.campaigns.models import Campaign
-from evalsite.scorecards.models import AnnotatedReply, ConversationSet
+from evalsite.scorecards.annotation import QUESTION, QUESTIONS
+from evalsite.scorecards.models import AnnotatedReply, Annotation, ConversationSet
 from evalsite.scorecards.services import conversation_set_open, conversations_add
+from tests.evalsite.api.client import Api
 from tests.evalsite.scorecards.test_annotation import conversation
 from tests.shared import shared
 
@@ -54,8 +57,27 @@ def test_launch_makes_a_campaign_that_collects(owner: Client, talks: Conversatio
     assert "Errors of talks" in scorecard
 
 
+def test_rating_on_a_scale_takes_the_place_of_labels(owner: Client, talks: ConversationSet) -> None:
+    scale = {"kind": "rating", "minimum": "1", "maximum": "5", "error_below": "3"}
+    assert owner.post(page_of(talks), FORM | scale).status_code == 302
+    campaign = Campaign.objects.get()
+    aspect = campaign.rubric.aspects.get()
+    assert (aspect.kind, aspect.minimum, aspect.maximum) == ("rating", 1, 5)
+    assert campaign.annotation.error_below == 3
+
+
 @pytest.mark.parametrize(
-    "wrong", [{"value": "0"}, {"value": "200"}, {"votes": "0"}, {"labels": "one"}, {"size": "all"}, {"name": ""}]
+    "wrong",
+    [
+        {"value": "0"},
+        {"value": "200"},
+        {"votes": "0"},
+        {"labels": "one"},
+        {"size": "all"},
+        {"name": ""},
+        {"kind": "rating", "minimum": "5", "maximum": "1"},
+        {"kind": "rating", "minimum": "1", "maximum": "5", "error_below": "1"},
+    ],
 )
 def test_wrong_value_is_named_and_nothing_is_made(owner: Client, talks: ConversationSet, wrong: dict[str, str]) -> None:
     assert owner.post(page_of(talks), FORM | wrong).status_code == 400
@@ -115,3 +137,34 @@ def test_draft_of_a_manager_opens_in_the_console(talks: ConversationSet, charlie
     assert pages == [200] * 4
     assert owner.post(f"{home}act/launch/").status_code == 302
     assert Campaign.objects.get().state == "running"
+
+
+def test_pairs_of_conversations_have_their_usual_question(owner: Client, talks: ConversationSet) -> None:
+    pairs = {"unit": "pair", "size": "number", "value": "2", "question": QUESTION, "justify": "on"}
+    checked = owner.post(page_of(talks), {**FORM, **pairs, "check": "yes"}).content.decode()
+    assert "At most 4 judgments on 4 conversations" in " ".join(checked.split())
+    assert owner.post(page_of(talks), {**FORM, **pairs}).status_code == 302
+    campaign = Campaign.objects.get()
+    aspect = campaign.rubric.aspects.get()
+    assert (campaign.mode, campaign.state, campaign.onboarding.comment_required) == ("static", "running", True)
+    assert (aspect.kind, aspect.allow_tie, aspect.question) == ("choose_one", False, QUESTIONS[Annotation.Unit.PAIR])
+
+
+def test_half_width_of_conversations_is_refused(owner: Client, talks: ConversationSet) -> None:
+    page = owner.post(page_of(talks), {**FORM, "unit": "conversation", "size": "half_width", "value": "5"})
+    assert page.status_code == 400
+    assert "Give a share or a number of conversations." in page.content.decode()
+    assert not Campaign.objects.exists()
+
+
+def test_api_launches_ratings_of_conversations(alice: User, talks: ConversationSet) -> None:
+    token = api_token_issue(user=alice, name="t", scopes=list(ApiToken.Scope), days=1)
+    path = f"/api/v1/conversation_sets/{talks.public_id}/annotations"
+    sent = {"name": "Whole", "unit": "conversation", "share": 1, "kind": "rating", "minimum": 1, "maximum": 5}
+    refused = Api(token).post(path, {"name": "Whole", "unit": "pair", "half_width": 0.1})
+    assert (refused.status_code, refused.json()["error"]["field"]) == (400, "half_width")
+    answer = Api(token).post(path, sent)
+    assert (answer.status_code, answer.json()["judgments"]) == (201, 4)
+    campaign = Campaign.objects.get()
+    assert (campaign.mode, campaign.annotation.unit) == ("single", "conversation")
+    assert campaign.rubric.aspects.get().question == QUESTIONS[Annotation.Unit.CONVERSATION]

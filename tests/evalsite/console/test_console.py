@@ -209,6 +209,15 @@ def test_an_exclusion_is_previewed_then_done_and_can_be_taken_back(
     assert Exclusion.objects.count() == 2
 
 
+@pytest.mark.parametrize("visibility", Campaign.Visibility.values)
+def test_reasons_that_become_public_are_announced(
+    owner: Client, judged: Campaign, bob: Annotator, visibility: str
+) -> None:
+    Campaign.objects.filter(pk=judged.pk).update(visibility=visibility)
+    page = words(owner.get("/console/trial/act/exclude/", {"annotator": str(bob.public_id)}))
+    assert ("its public log shows the reason" in page) is (visibility == Campaign.Visibility.PUBLIC)
+
+
 def test_nothing_is_done_by_get_nor_without_the_forms_token(alice: User, judged: Campaign) -> None:
     client = Client(enforce_csrf_checks=True)
     client.force_login(alice)
@@ -301,7 +310,15 @@ def test_who_runs_campaigns_is_in_the_console_after_logging_in(campaign: Campaig
 
 def test_the_list_of_pages_that_tests_walk_through_has_every_address_of_the_console() -> None:
     of_drafts = {"setup/", "qualification/"}
-    asked_by_pages = {"forecast/", "live/", "preview/", "check/state/", "notices/seen/", "third-parties/"}
+    asked_by_pages = {
+        "forecast/",
+        "live/",
+        "preview/",
+        "check/state/",
+        "notices/seen/",
+        "third-parties/",
+        "static-campaign/",
+    }
     routes = [str(route.pattern) for route in urls.urlpatterns]
     own = {route for route in routes if "<" not in route}
     campaign = {route.removeprefix("<slug:key>/") for route in routes if route.startswith("<slug:key>/")}

@@ -133,5 +133,15 @@ def test_they_ask_as_often_for_many_as_for_few(
     for path in ("chatbots/", f"chatbots/{chatbot.public_id}/", "prompt-sets/"):
         with django_assert_max_num_queries(10):
             owner.get(f"/console/{path}")
-    with django_assert_max_num_queries(12):
+    with django_assert_max_num_queries(13):
         owner.get(f"/console/prompt-sets/{first.prompt_set.public_id}/")
+
+
+def test_owners_rename_a_prompt_set(owner: Client, draft: Campaign) -> None:
+    page = f"/console/prompt-sets/{draft.prompt_set.public_id}/"
+    assert owner.post(page, {"name": "Everyday questions"}).status_code == 302
+    text = words(owner.get(page))
+    assert text.count("Everyday questions") >= 2, "as the heading, and in the log"
+    PromptSet.objects.create(organisation=draft.organisation, name="Riddles")
+    refused = words(owner.post(page, {"name": "Riddles"}))
+    assert "There is already a prompt set called 'Riddles'." in refused

@@ -75,6 +75,45 @@ def test_new_question_keeps_the_kind_of_selection(owner: Client, draft: Campaign
     assert (aspect.question, aspect.kind, aspect.allow_tie) == ("Which replies are right?", "select_any", False)
 
 
+QUESTIONS = """\
+error: Is it correct? | correct, incorrect, irrelevant | each
+fun: How engaging is it? | 1-5 | selected
+marks: Which marks does the turn have? | any: long, odd | turn"""
+
+
+def test_further_questions_are_lines_and_shown_again(owner: Client, draft: Campaign) -> None:
+    owner.post(url(draft, "conversation"), {**CONVERSATION, "turn_questions": QUESTIONS})
+    draft.refresh_from_db()
+    asked = draft.rubric.aspects.exclude(position=0).values_list("key", "kind", "scope", "one_label", "maximum")
+    assert list(asked) == [
+        ("error", "label", "candidate", True, None),
+        ("fun", "rating", "selected", False, 5),
+        ("marks", "label", "turn", False, None),
+    ]
+    assert QUESTIONS in owner.get(url(draft, "conversation")).content.decode()
+    owner.post(url(draft, "conversation"), CONVERSATION)
+    draft.refresh_from_db()
+    assert draft.rubric.aspects.count() == 4, "a form without the field keeps them"
+    assert "How engaging is it?" in words(owner.get(url(draft, "review")))
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("Is it correct?", "This line is not understood: Is it correct?"),
+        ("error: Is it correct? | yes", "error: A question needs 2 to 50 different labels."),
+        ("error: Is it correct? | yes, no | both", "Write: name: question | answers | each, selected or turn."),
+        ("fun: How good? | 5-1", "fun: A rating needs a scale."),
+        ("overall: Again? | 1-5", "The name overall stands here twice."),
+    ],
+)
+def test_wrong_question_is_named(owner: Client, draft: Campaign, line: str, said: str) -> None:
+    page = owner.post(url(draft, "conversation"), {**CONVERSATION, "turn_questions": line})
+    assert page.status_code == 400
+    assert said in words(page)
+    assert draft.rubric.aspects.count() == 1
+
+
 @pytest.mark.parametrize(
     ("changed", "said"),
     [

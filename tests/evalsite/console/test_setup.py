@@ -13,6 +13,7 @@ from evalsite.accounts.models import Membership, Organisation, User
 from evalsite.campaigns.drafts import draft_change, draft_create, draft_prompt_set, draft_questions_set
 from evalsite.campaigns.limits import Limits, limits_of
 from evalsite.campaigns.models import Campaign, Onboarding, Rubric
+from evalsite.campaigns.onboarding import onboarding_set
 from evalsite.campaigns.plans import PlanOptions
 from evalsite.campaigns.services import RESERVED_SLUGS, NewAspect, campaign_create, plan_set, role_give, rubric_create
 from evalsite.chatbots.models import Chatbot
@@ -526,3 +527,35 @@ def test_only_a_draft_is_set_up(owner: Client, make_campaign: CampaignMaker) -> 
     make_campaign(start=False)
     Campaign.objects.update(state="paused")
     assert owner.get("/console/trial/setup/goal/").status_code == 409
+
+
+def test_replies_that_name_their_chatbot_are_flagged_and_masked_or_left_out(owner: Client, draft: Campaign) -> None:
+    fill(owner, draft, chatbots=0, prompts=3)
+    text = "prompt_id,reply\np0,I am Parrot.\np1,Parrots are birds.\np2,As ChatGPT I know.\n"
+    owner.post(url(draft, "chatbots"), {"file": [file("Parrot.csv", text)]})
+    page = owner.get(url(draft, "chatbots"))
+    assert "2 replies name their chatbot or a maker, so annotators would recognize it: p0, p2" in words(page)
+    key = Upload.objects.get(purpose="replies").public_id
+    owner.post(url(draft, "chatbots"), {"take": "yes", f"naming-{key}": "mask"})
+    replies = draft.entrants.get().version.replies.order_by("prompt__key")
+    assert [one.text for one in replies] == ["I am [name].", "Parrots are birds.", "As [name] I know."]
+    owner.post(url(draft, "chatbots"), {"file": [file("Parrot.csv", text)]})
+    key = Upload.objects.get(purpose="replies").public_id
+    owner.post(url(draft, "chatbots"), {"take": "yes", f"naming-{key}": "leave_out", f"name-{key}": "Parrot"})
+    assert [one.text for one in draft.entrants.latest("pk").version.replies.all()] == ["Parrots are birds."]
+
+
+def test_the_review_shows_quota_and_codes_and_warns_of_a_budget_beyond_all_questions(
+    owner: Client, draft: Campaign
+) -> None:
+    fill(owner, draft, chatbots=3, prompts=6)
+    onboarding_set(campaign=draft, platform="prolific", code_complete="C-DONE", code_failed="C-FAIL")
+    Campaign.objects.filter(pk=draft.pk).update(quota=40)
+    owner.post(url(draft, "stopping"), {"budget": "500"})
+    review = words(owner.get(url(draft, "review")))
+    assert "Judgments of one annotator, at most 40" in review
+    assert "Code of finished annotators C-DONE" in review
+    assert "Code of annotators who failed C-FAIL" in review
+    assert "The budget of 500 judgments exceeds what can be asked: 18." in review
+    owner.post(url(draft, "stopping"), {"budget": "18"})
+    assert "exceeds what can be asked" not in words(owner.get(url(draft, "review")))

@@ -14,8 +14,8 @@ from evalsite.campaigns.services import entrant_withdraw, plan_options, plan_set
 from evalsite.core.models import AuditEntry, Inquiry
 from evalsite.exchange.campaign_file import campaign_read, campaign_take, campaign_write
 from evalsite.judgments.services import annotator_enrol
+from evalsite.refits.answer_agreement import LEAST_CELLS
 from evalsite.refits.mapping import Planner
-from evalsite.refits.screening import LEAST_CELLS
 from irt_engine.agreement import screen
 from scheduler import NewEntrantTarget
 from tests.environment import FULL
@@ -142,7 +142,6 @@ def test_the_overlap_is_given_in_percent_and_reviewed(owner: Client, draft: Camp
         ({"overlap_share": "101"}, "less than or equal to 100"),
         ({"overlap_share": "20", "overlap_votes": "1"}, "greater than or equal to 2"),
         ({"overlap_share": "20", "overlap_votes": "2", "votes_per_item": "2"}, "an overlap of 2 adds none."),
-        ({"overlap_share": "0", "screening": "act"}, "Annotators cannot be screened"),
         ({"screening": "magic"}, "is not one of the available choices"),
     ],
 )
@@ -155,16 +154,14 @@ def test_what_cannot_be_is_said_on_the_page_and_nothing_is_kept(
     assert (plan_options(draft), draft.screening, draft.votes_per_item) == (PlanOptions(), "propose", 1)
 
 
-def test_the_screening_may_act_by_itself_where_annotators_are_compared(owner: Client, draft: Campaign) -> None:
-    assert "nobody is screened" in words(owner.get(url(draft, "review")))
-    owner.post(url(draft, "quality"), {**QUALITY, "overlap_share": "20", "overlap_votes": "2", "screening": "act"})
+def test_the_screening_may_act_by_itself(owner: Client, draft: Campaign) -> None:
+    owner.post(url(draft, "quality"), {**QUALITY, "screening": "act"})
     draft.refresh_from_db()
     assert draft.screening == "act"
     entry = AuditEntry.objects.order_by("-pk")[0]
     assert (entry.before["screening"], entry.after["screening"]) == ("propose", "act")
     review = words(owner.get(url(draft, "review")))
     assert "Careless annotators Exclude them by the rule" in review
-    assert "nobody is screened" not in review
 
 
 def test_the_page_says_the_rule_that_the_worker_follows(owner: Client, draft: Campaign) -> None:

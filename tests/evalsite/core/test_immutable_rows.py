@@ -40,6 +40,8 @@ IMMUTABLE = {
     "judgments_bonus",
     "adaptive_snapshot",
     "adaptive_decision",
+    "boards_publiclogentry",
+    "boards_publiclogcontent",
     "dialogues_continuation",
     "submissions_submissionevent",
 }
@@ -146,7 +148,7 @@ def test_nobody_deletes_by_the_permit_of_another(campaign: Campaign, bob: Annota
 
 def test_only_erasures_and_flush_get_deletion_permits() -> None:
     users = {path.name for path in (ROOT / "evalsite").rglob("*.py") if "deletion_permitted()" in path.read_text()}
-    assert users == {"deletion_guard.py", "flush.py", "judgment_removal.py", "third_parties.py"}
+    assert users == {"deletion_guard.py", "flush.py", "judgment_removal.py", "public_log.py", "third_parties.py"}
 
 
 @pytest.mark.django_db(transaction=True)

@@ -428,3 +428,9 @@ def test_the_command_says_why_annotators_wait_once(stage: Stage, own_signals: No
     where = (f"--url={stage.drive.base_url}", "--campaign=demo", "--count=2", "--speed=1000")
     call_command("simulate_annotators", *where, stdout=StringIO(), stderr=told)
     assert told.getvalue() == "An annotator waits (qualification: Answer the items first).\n"
+
+
+def test_after_a_fast_start_annotators_slow_down_to_a_human_pace() -> None:
+    drive = Drive("http://localhost", "demo", pause_s=0.5, fast_start=25)
+    assert [drive.pause_after(given) for given in (0, 24, 25, 900)] == [0.5, 0.5, 2.0, 2.0]
+    assert replace(drive, fast_start=None).pause_after(900) == 0.5

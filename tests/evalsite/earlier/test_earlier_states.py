@@ -54,7 +54,9 @@ LATER_APPS = {"endpoints", "dialogues", "submissions", "scorecards", "webhooks"}
 LATER_MODELS = {
     *(("accounts", name) for name in ("setuplink", "memberinvitation", "singlesignonidentity")),
     *(("boards", name) for name in ("livereport", "analysisplan", "labelreport")),
+    *(("boards", name) for name in ("publiclogentry", "publiclogcontent", "publiclogpseudonym")),
     *(("campaigns", name) for name in ("livesettings", "study", "callbudget")),
+    ("judgments", "networktrace"),
 }
 RENAMED = {"boardchartdata": "record", "notificationoptout": "unwanted", "onboarding": "reception"}
 DROPPED = {"judgments": "reserve"}  # planned items that nobody was asked; the model by its app
@@ -173,7 +175,7 @@ def test_restored_backup_has_every_row(restored: State, updated: State) -> None:
 
 
 def test_updated_database_is_built_like_a_new_one(updated: State, restored: State) -> None:
-    assert len(updated.structure["trigger"]) == 41
+    assert len(updated.structure["trigger"]) == 45
     for kind, there in restored.structure.items():
         assert updated.structure[kind] == there, kind
     assert updated.structure.keys() == restored.structure.keys()

@@ -144,7 +144,6 @@ def test_what_is_written_comes_back_the_same(make_campaign: CampaignMaker, elsew
         ("aspects:", "plan: {target: newcomer, newcomer: 2}\naspects:", 10, "plan.newcomer"),
         ("aspects:", "plan:\n  balance: {help: 0.5}\naspects:", 11, "plan.balance"),
         ("aspects:", "plan: {votes_per_pair: 2, overlap_share: 0.5, overlap_votes: 3}\naspects:", 10, "votes_per_pair"),
-        ("batch_size: 50", "screening: act", 1, "screening"),
         ("batch_size: 50", "policy: best", 1, "policy"),
         ("aspects:", "aspects: &a", 0, ""),
     ],

@@ -251,6 +251,18 @@ class TestReplies:
 
 
 class TestCommands:
+    def test_topics_fill_missing_categories(self, organisation: Organisation, tmp_path: Path) -> None:
+        file = tmp_path / "p.jsonl"
+        given = [
+            {"prompt_id": "p1", "text": "Which guitar does the band play on its album?"},
+            {"prompt_id": "p2", "text": "Who won the football match?", "category": "my own"},
+            {"prompt_id": "p3", "text": "ok"},
+        ]
+        file.write_text("".join(json.dumps(one) + "\n" for one in given))
+        call_command("import_prompts", file, set="Set", organisation=organisation.slug, topics=True)
+        categories = Prompt.objects.order_by("key").values_list("category", flat=True)
+        assert list(categories) == ["music", "my own", ""]
+
     def test_files_become_a_set_and_a_chatbot(self, organisation: Organisation, tmp_path: Path) -> None:
         prompts, replies = tmp_path / "p.csv", tmp_path / "r.csv"
         prompts.write_text(CSV)

@@ -68,6 +68,40 @@ def test_live_campaign_comes_back_as_it_was(organisation: Organisation) -> None:
     assert again.live == {**written["live"]}
 
 
+QUESTIONS = """\
+- key: error
+  question: Is it correct?
+  kind: label
+  labels: [correct, incorrect]
+  one_label: true
+  scope: candidate
+- key: fun
+  question: How engaging is it?
+  kind: rating
+  minimum: 1
+  maximum: 5
+  scope: selected
+"""
+
+
+@pytest.mark.usefixtures("versions")
+def test_questions_about_replies_come_back_as_they_were(organisation: Organisation) -> None:
+    given = GOOD.replace("chatbots:\n", f"{QUESTIONS}chatbots:\n")
+    campaign = campaign_take(organisation=organisation, given=campaign_read(given))
+    asked = campaign.rubric.aspects.values_list("key", "kind", "scope", "one_label")
+    assert list(asked)[1:] == [("error", "label", "candidate", True), ("fun", "rating", "selected", False)]
+    written = yaml.safe_load(campaign_write(campaign))
+    assert written["aspects"][1:] == yaml.safe_load(QUESTIONS)
+
+
+def test_second_selection_in_a_live_file_is_refused() -> None:
+    given = GOOD.replace("chatbots:\n", "- key: other\n  question: Which is kinder?\nchatbots:\n")
+    with pytest.raises(CampaignFileError) as caught:
+        campaign_read(given)
+    (problem,) = caught.value.problems
+    assert (problem.key, "only the first question selects" in problem.message) == ("aspects.1", True)
+
+
 STUDY = """\
 study:
   name: How to select

@@ -145,7 +145,7 @@ def test_a_fit_without_an_end_is_no_fault_of_the_file(write: Write, monkeypatch:
     def endless(*_: object, **__: object) -> None:
         raise DidNotConverge("no mode", code="no_mode", hint="report it")
 
-    monkeypatch.setattr("evalsite.exchange.file_ranking.fit", endless)
+    monkeypatch.setattr("evalsite.exchange.file_ranking.estimate_with_warm_start", endless)
     with pytest.raises(CommandError, match="no mode") as caught:
         out(str(write(VOTES)))
     assert caught.value.returncode == 1

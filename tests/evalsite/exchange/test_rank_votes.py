@@ -6,17 +6,20 @@ import json
 import math
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from evalsite.exchange.file_ranking import (
     ChatbotRow,
     FitRow,
+    Form,
     PairRow,
     PromptSummary,
     Ranking,
+    Unit,
     finite_or_none,
     rank_votes,
 )
@@ -24,7 +27,7 @@ from evalsite.exchange.presenters import as_csv, as_json
 from evalsite.exchange.text_tables import ASCII, as_table
 from evalsite.exchange.vote_file import Votes, read_votes
 from irt_engine.errors import EngineWarning
-from irt_engine.fitting.everyday import fit
+from scheduler.estimator import estimate_with_warm_start
 
 Write = Callable[..., Path]
 
@@ -85,7 +88,8 @@ def test_the_json_has_exactly_the_promised_keys_and_types(ladder: Path, model: A
         assert all(list(row) == keys.split() for row in document[part])
     assert document["model"] == model
     assert len(document["prompts"]) == 10
-    assert all(len(prompt["thresholds"]) == 6 for prompt in document["prompts"])
+    thresholds = {"board": 2, "pair": 6}[model]  # of votes, and of net ratings
+    assert all(len(prompt["thresholds"]) == thresholds for prompt in document["prompts"])
     assert (document["fit"]["judgments"], document["fit"]["cells"]) == (120, 30)
 
 
@@ -150,10 +154,19 @@ def test_separate_parts_are_ranked_separately_with_a_warning_that_names_them(two
 def test_what_the_file_makes_doubtful_is_among_the_warnings(write: Write) -> None:
     row = "a,b,p,w,1,one\n"
     ranking = rank_votes(read_votes(write(HEAD + row * 3 + "b,a,q,w,1,one\n")))
-    assert ranking.warnings == (
-        "2 votes repeat an earlier one: same annotator, chatbots and prompt. Repeats are kept and counted.",
+    assert ranking.warnings[0] == (
+        "2 votes repeat an earlier one: same annotator, chatbots and prompt. Repeats are kept and counted."
     )
     assert ranking.fit.judgments == 4
+
+
+def test_few_votes_and_votes_that_are_all_ties_are_among_the_warnings(write: Write) -> None:
+    few = rank_votes(read_votes(write(HEAD + lines("a", "b", 8, 2, 2) + "a,c,p,w,1,one\n"))).warnings
+    assert few == (
+        "Fewer than 10 votes are on 'c': their intervals rest mostly on the prior. Collect more votes on them.",
+    )
+    (ties,) = rank_votes(read_votes(write(HEAD + lines("a", "b", 0, 12, 0), name="ties"))).warnings
+    assert ties == "All votes are ties: nothing distinguishes the chatbots."
 
 
 def test_the_order_of_the_rows_does_not_matter(ladder: Path, write: Write) -> None:
@@ -166,16 +179,24 @@ def test_the_order_of_the_rows_does_not_matter(ladder: Path, write: Write) -> No
         assert one.ability == pytest.approx(other.ability, abs=1e-6)
 
 
+def test_form_and_unit_change_numbers_but_not_the_order(ladder: Path) -> None:
+    votes = read_votes(ladder)
+    boards = [rank_votes(votes, form=form, unit=unit) for form in get_args(Form) for unit in get_args(Unit)]
+    assert len({board.chatbots[0].ability for board in boards}) == 4
+    assert {tuple(row.name for row in board.chatbots) for board in boards} == {("good", "middle", "bad")}
+    assert boards[0] == replace(rank_votes(votes), fit=boards[0].fit)
+
+
 def test_the_engines_warnings_and_a_fit_that_did_not_converge_are_told(
     ladder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def doubtful(*args: Any, **options: Any) -> Any:
         warnings.warn("one prompt carries everything", EngineWarning, stacklevel=1)
-        posterior = fit(*args, **options)
-        object.__setattr__(posterior, "converged", False)
-        return posterior
+        found = estimate_with_warm_start(*args, **options)
+        object.__setattr__(found.posterior, "converged", False)
+        return found
 
-    monkeypatch.setattr("evalsite.exchange.file_ranking.fit", doubtful)
+    monkeypatch.setattr("evalsite.exchange.file_ranking.estimate_with_warm_start", doubtful)
     ranking = rank_votes(read_votes(ladder))
     assert not ranking.fit.converged
     assert ranking.warnings[0].startswith("The fit had not converged")

@@ -11,7 +11,7 @@ from evalsite.exchange.errors import VoteFileError
 from evalsite.exchange.vote_file import iter_votes
 from tests.environment import PATIENCE_S
 
-MEMORY = 400 << 20  # bytes of address space for the whole process, a fraction of the line's
+MEMORY = 700 << 20  # bytes of address space for the whole process with its threads, less than the line has
 CHILD = f"""
 import resource, sys
 from evalsite.exchange.errors import VoteFileError

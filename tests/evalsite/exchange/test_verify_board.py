@@ -7,14 +7,17 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.test import Client
 
 from evalsite.accounts.models import ApiToken, User
 from evalsite.accounts.services import api_token_issue
 from evalsite.boards.models import Snapshot
 from evalsite.campaigns.models import Campaign
+from evalsite.core.hash_chain import link_hash
 from evalsite.exchange.board_verification import TOLERANCE, board_verify
 from evalsite.judgments.exclusions import annotator_exclude
-from evalsite.judgments.models import Annotator
+from evalsite.judgments.models import Annotator, Enrolment
+from evalsite.judgments.person_erasure import person_erase
 from tests.evalsite.api.client import Api
 from tests.evalsite.cast import judge, run_jobs
 
@@ -81,6 +84,57 @@ def test_what_is_wrong_with_the_file_is_told_in_whole_sentences(campaign: Campai
         with pytest.raises(CommandError, match=words) as refused:
             call_command("verify_board", "trial", str(path))
         assert refused.value.returncode == 2
+
+
+def told(*args: str) -> str:
+    out = io.StringIO()
+    call_command("verify_board", *args, stdout=out)
+    return out.getvalue()
+
+
+@pytest.fixture
+def log(campaign: Campaign, export: Path) -> Path:
+    """The downloaded log of the board, whose judgments the owner releases."""
+    Campaign.objects.filter(pk=campaign.pk).update(releases_data=True)
+    path = export.parent / "log.jsonl"
+    path.write_bytes(b"".join(Client().get("/boards/trial/data/log.jsonl")))
+    return path
+
+
+def test_log_gives_the_same_board(campaign: Campaign, dora: Annotator, log: Path) -> None:
+    for said in (told("trial"), told("trial", "--log", str(log))):
+        assert "verifies" in said
+        assert "is what the log says" in said
+    person_erase(user=None, parts=[Enrolment.objects.get(campaign=campaign, annotator=dora)])
+    run_jobs()
+    said = told("trial")
+    assert "Gaps: the contents of" in said
+    assert "is what the log says" in said
+
+
+def test_changed_log_is_refused(export: Path, log: Path) -> None:
+    lines = log.read_text().splitlines()
+    last = json.loads(lines[-1])
+    last["content"] = last["content"].replace('"seed":', '"sead":')
+    other = {**json.loads(lines[-1]), "board": "another"}
+    other["sha256"] = link_hash(other)
+    for changed, words in (
+        ([*lines[:-2], lines[-1]], "is missing, or not in its place"),
+        ([*lines[:-1], json.dumps(last)], "was changed"),
+        ([*lines[:-1], json.dumps(other)], "is not in the site's log"),
+        (["{"], "cannot be read"),
+    ):
+        log.write_text("\n".join(changed))
+        with pytest.raises(CommandError, match=words):
+            call_command("verify_board", "trial", "--log", str(log))
+
+
+def test_log_of_unreleased_judgments_verifies_as_a_chain_only(export: Path) -> None:
+    path = export.parent / "log.jsonl"
+    path.write_bytes(b"".join(Client().get("/boards/trial/data/log.jsonl")))
+    said = told("trial", "--log", str(path))
+    assert "verifies" in said
+    assert "does not release data" in said
 
 
 def write(path: Path, rows: list[dict[str, Any]]) -> None:

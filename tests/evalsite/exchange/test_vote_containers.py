@@ -171,7 +171,7 @@ def test_workbook_faults_are_named(write: Write, row: list[Any], more: tuple[str
 def test_missing_package_is_named(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, content in (("pyarrow", parquet({"a": [1]})), ("openpyxl", workbook([["a"]]))):
         monkeypatch.setitem(__import__("sys").modules, name, None)
-        assert "pip install pyarrow openpyxl" in refused(write(content)).hint
+        assert "pip install 'touchstone-eval[files]'" in refused(write(content)).hint
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ class _Texts(HTMLParser):
 
 def _of_people(tag: str, given: dict[str, str | None]) -> bool:
     """Whether an element marks a text that people wrote: it has a direction or a language of its own."""
-    return tag != "html" and (tag == "bdi" or given.get("dir") == "auto" or "lang" in given)
+    return tag != "html" and (tag == "bdi" or given.get("dir") in {"auto", "ltr", "rtl"} or "lang" in given)
 
 
 def _spoken(tag: str, given: dict[str, str | None]) -> set[str]:

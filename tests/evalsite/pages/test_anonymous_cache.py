@@ -14,6 +14,7 @@ from django.test import Client, override_settings
 from django.test.utils import CaptureQueriesContext
 
 from evalsite.accounts.models import User
+from evalsite.accounts.services import user_create
 from evalsite.boards.models import Board
 from evalsite.boards.selectors import board_state_get
 from evalsite.boards.versions import BoardVersion, board_version_get
@@ -21,9 +22,9 @@ from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import entrant_add, entrant_withdraw
 from evalsite.core.release import release
 from evalsite.judgments.models import Annotator
-from evalsite.pages import anonymous_cache
-from evalsite.pages.anonymous_cache import CachedPage, cached_page
+from evalsite.presentation import anonymous_cache
 from evalsite.presentation import page_cache as parts
+from evalsite.presentation.anonymous_cache import CachedPage, cached_page
 from evalsite.presentation.ranking import stamp
 from tests.evalsite.cast import judge, run_jobs
 
@@ -37,6 +38,11 @@ def read(campaign: Campaign, bob: Annotator) -> bytes:
     judge(campaign, bob, blocks=2)
     run_jobs()
     return Client().get(BOARD).content
+
+
+@pytest.fixture
+def staff(db: None) -> User:
+    return user_create(username="root", password="as-long-as-it-takes", staff=True)
 
 
 @pytest.mark.database
@@ -72,18 +78,45 @@ def test_it_travels_compressed_to_who_can_read_that(read: bytes) -> None:
     assert packed["ETag"].removeprefix("W/") == Client().get(BOARD)["ETag"]
 
 
-def test_a_judgment_a_refit_and_the_owners_words_are_seen_at_once(
-    read: bytes, campaign: Campaign, dora: Annotator
+def test_judgment_is_seen_within_seconds(
+    read: bytes, campaign: Campaign, dora: Annotator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(anonymous_cache, "COUNTED_S", 600.0)
     judge(campaign, dora)
-    judged = Client().get(BOARD).content
-    assert judged != read
+    assert Client().get(BOARD).content == read, "not every judgment has the page rendered"
+    monkeypatch.setattr(anonymous_cache, "COUNTED_S", 0.0)
+    assert Client().get(BOARD).content != read
+
+
+def test_refit_and_the_owners_words_are_seen_at_once(read: bytes, campaign: Campaign, dora: Annotator) -> None:
+    judged = read
     judge(campaign, dora, blocks=2)
     run_jobs()
     refitted = Client().get(BOARD).content
     assert refitted != judged
     Campaign.objects.update(description="What we found.")
     assert b"What we found." in Client().get(BOARD).content
+
+
+@pytest.mark.database
+def test_home_page_costs_one_query_until_something_is_listed(
+    read: bytes, campaign: Campaign, staff: User, django_assert_num_queries: Any
+) -> None:
+    first = Client().get("/").content
+    with django_assert_num_queries(1):
+        again = Client().get("/")
+    assert (again.content, [template.name for template in again.templates]) == (first, [])
+    Campaign.objects.update(visibility=Campaign.Visibility.LINK)
+    assert b"Trial" in first
+    assert b"Trial" not in Client().get("/").content
+
+
+def test_home_page_of_a_person_is_their_own(read: bytes, staff: User) -> None:
+    Client().get("/")
+    person = Client()
+    person.force_login(staff)
+    assert b"Your submissions" in person.get("/").content
+    assert b"Your submissions" not in Client().get("/").content
 
 
 def test_who_left_is_seen_at_once_also_where_as_many_had_left_before(read: bytes, campaign: Campaign) -> None:

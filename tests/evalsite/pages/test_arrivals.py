@@ -562,3 +562,22 @@ class TestQualification:
             qualification_set(campaign=strict, items=[], pass_mark=0)
         with pytest.raises(InvalidInput):
             qualification_set(campaign=strict, items=[], pass_mark=1)
+
+
+@pytest.mark.parametrize(
+    ("visibility", "released", "said"),
+    [
+        (Campaign.Visibility.LINK, False, "The board shows totals only"),
+        (Campaign.Visibility.PUBLIC, False, "Its public log lists judgments"),
+        (Campaign.Visibility.PUBLIC, True, "The owner publishes the judgments"),
+    ],
+)
+def test_notice_says_what_others_see_of_answers(
+    campaign: Campaign, stranger: Client, visibility: str, released: bool, said: str
+) -> None:
+    Campaign.objects.filter(pk=campaign.pk).update(visibility=visibility, releases_data=released)
+    address = "trial" if visibility == Campaign.Visibility.PUBLIC else campaign.public_id
+    page = " ".join(stranger.get(f"/judge/{address}/").content.decode().split())
+    assert [text in page for text in ("shows totals only", "public log lists", "owner publishes")] == [
+        text in said for text in ("shows totals only", "public log lists", "owner publishes")
+    ]

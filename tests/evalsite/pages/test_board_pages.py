@@ -172,14 +172,14 @@ class TestCharts:
         course = record.fit["at_random"]
         assert course, "the refit has worked it out"
         assert [n for n, _se in course] == sorted(n for n, _se in course)
-        record.fit["at_random"] = [[1, 3.0], [latest.judgments, largest * 1.1], [2 * latest.judgments, largest]]
+        record.fit["at_random"] = [[1, 3.0], [latest.judgments, largest * 1.02], [2 * latest.judgments, largest]]
         record.save()
         figure = FIGURES["precision"](given(judged))
         cost = 2 * latest.judgments
         assert f"Asking at random would have taken about {cost} judgments for this, 200 % of these." in figure.finding
         assert figure.drawing.at_random.startswith("M")
         at_now = float(rows_of(stranger, "precision")[-1]["largest_se_at_random"])
-        assert at_now == pytest.approx(1.1 * largest)
+        assert at_now == pytest.approx(1.02 * largest)
         assert "at random" in stranger.get("/boards/trial/charts/").content.decode()
         del record.fit["at_random"]
         record.save()
@@ -285,6 +285,19 @@ class TestMethod:
         snapshot = Snapshot.objects.latest()
         assert snapshot.input_sha256 in text
         assert f"engine {snapshot.engine}" in text
+
+    def test_it_says_how_much_rests_on_a_few_annotators(self, judged: Campaign, stranger: Client) -> None:
+        record = BoardChartData.objects.get(board=judged.default_board)
+        first, second = record.snapshot.rows[:2]
+        swaps = [[first["version"], second["version"]]]
+        found = {"dropped": 5, "annotators": 40, "shift": -0.31, "shift_se": -2.14, "swaps": swaps}
+        record.fit |= {"sensitivity": {**found, "version": first["version"]}}
+        record.save()
+        text = words(stranger.get("/boards/trial/method/"))
+        assert "Without the 5 of 40 annotators" in text
+        assert f"The ability of {first['name']} depends" in text
+        assert "change by about −0.31, which is 2.1 standard errors" in text
+        assert f"{first['name']} – {second['name']}" in text
 
     def test_before_the_first_snapshot_it_says_so(self, campaign: Campaign, stranger: Client) -> None:
         assert "There is no snapshot yet" in words(stranger.get("/boards/trial/method/"))

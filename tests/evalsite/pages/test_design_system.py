@@ -6,6 +6,7 @@ import pytest
 from django.conf import settings
 from django.test import Client
 
+from evalsite.accounts.services import user_create
 from tests.evalsite.pages.test_pages import words
 
 CSS = settings.BASE_DIR / "frontend" / "static" / "css"
@@ -14,6 +15,8 @@ TOKENS = re.findall(r"^    --([a-z0-9-]+):", (CSS / "design.css").read_text(), r
 
 def test_every_token_is_named_with_its_use_and_shown(db: None, stranger: Client) -> None:
     assert len(TOKENS) > 40
+    assert stranger.get("/design/").status_code == 404, "for staff only"
+    stranger.force_login(user_create(username="staff", password=None, staff=True))
     page = stranger.get("/design/")
     text = words(page)
     assert [name for name in TOKENS if f"--{name} " not in text] == []

@@ -59,7 +59,8 @@ NAMES = (
     "Mechanical",
     "Turk",
 )
-SAME = (*NAMES, *calendar.month_abbr, "UTC")
+LABELS = ("correct", "incorrect", "irrelevant", "inappropriate", "weakly", "related")  # what scorecards know
+SAME = (*NAMES, *LABELS, *calendar.month_abbr, "UTC")
 
 
 class Reader:

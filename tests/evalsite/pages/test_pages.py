@@ -9,6 +9,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from evalsite.accounts.models import User
+from evalsite.accounts.services import user_create
 from evalsite.boards.models import Board
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import campaign_stop
@@ -293,7 +294,7 @@ class TestSafety:
         "path",
         [
             *("/", "/boards/trial/", "/boards/trial/charts/", "/boards/trial/charts/wins/", "/boards/trial/method/"),
-            *("/boards/trial/embed/", "/boards/none/", "/judge/trial/", "/join/none/", "/me/", "/design/"),
+            *("/boards/trial/embed/", "/boards/none/", "/judge/trial/", "/join/none/", "/me/"),
             *("/account/login/", "/account/sign-up/", "/account/password/", "/livez", "/api/v1/boards/trial"),
         ],
     )
@@ -323,3 +324,24 @@ class TestHealth:
     def test_it_lives_and_is_ready(self, db: None, stranger: Client) -> None:
         assert stranger.get("/livez").json() == {"live": True}
         assert stranger.get("/readyz").json() == {"ready": True}
+
+
+class TestStart:
+    def test_it_begins_with_judging_and_a_sample_and_shows_what_boards_say(
+        self, ranked: Campaign, stranger: Client
+    ) -> None:
+        text = words(page := stranger.get("/"))
+        places = [text.index(part) for part in ("Log in", "Judge now", "Try one", "Public boards")]
+        assert places == sorted(places)
+        assert "told apart" in text or "leads" in text, "the headline of the board"
+        assert page.content.decode().count('<rect x="') == 4, "a chart of its four chatbots"
+
+    def test_ways_into_console_and_administration_are_for_those_who_have_them(
+        self, campaign: Campaign, alice: User, stranger: Client
+    ) -> None:
+        assert not {"Console", "Administration"} & set(words(stranger.get("/")).split())
+        stranger.force_login(alice)
+        assert "Console" in words(stranger.get("/"))
+        assert "Administration" not in words(stranger.get("/"))
+        stranger.force_login(user_create(username="staff", password=None, staff=True))
+        assert "Console Administration" in words(stranger.get("/"))

@@ -199,6 +199,10 @@ OWN_PAGES: dict[Act, list[tuple[str, str, dict[str, Any]]]] = {
         ("POST", "submissions/settings/", {"admission": "open", "takes": "both"}),
     ],
     Act.MODERATE: [("GET", "submissions/", {})],
+    Act.WEBHOOKS: [
+        ("GET", "webhooks/", {}),
+        ("POST", "webhooks/", {"url": "https://hooks.example/", "events": ["board.published"]}),
+    ],
     Act.SEE: [("GET", "", {}), ("POST", "notices/seen/", {})],
     Act.GOLD: [("GET", "gold/", {}), ("POST", "gold/", {"take": "yes"})],
     Act.PAY: [("GET", "payments/", {}), ("POST", "payments/", {"take": "yes"}), ("POST", "payments.csv", {})],

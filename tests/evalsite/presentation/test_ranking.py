@@ -160,10 +160,10 @@ def test_what_is_the_same_for_all_stands_in_the_head(campaign: Campaign, strange
 
 def test_every_row_has_a_status_and_where_there_are_tiers_a_tier(campaign: Campaign, stranger: Client) -> None:
     publish(campaign, [row("Bee", 1, tier=1), row("Ant", 2, tier=2, preliminary=True)])
-    page = words(stranger.get("/boards/trial/"))
+    page = words(stranger.get("/boards/trial/?columns=more"))
     assert re.search(r" Bee [^A-Z]* 100 1 established class 1, rank 2 Ant [^A-Z]* 200 2 preliminary", page)
     publish(campaign, [row("Bee", 1, tier=None), row("Fox", 1, group=2, tier=None)])
-    page = stranger.get("/boards/trial/").content.decode()
+    page = stranger.get("/boards/trial/?columns=more").content.decode()
     assert 'class="tier' not in page
     assert page.count('<td class="status" role="cell">established</td>') == 2
 
@@ -204,7 +204,23 @@ def test_a_withdrawn_chatbot_says_so_with_the_reason(campaign: Campaign, strange
     stranger.get("/boards/trial/")
     Entrant.objects.filter(pk=entrant.pk).update(state="withdrawn", withdrawn_reason="its maker asked")
     text = words(stranger.get("/boards/trial/"))
+    assert re.search(r" Bee withdrawn · its maker asked [^A-Z]* class 1, rank 2 Ant ", text), text
+    text = words(stranger.get("/boards/trial/?columns=more"))
     assert re.search(r" Bee its maker asked [^A-Z]* withdrawn class 1, rank 2 Ant [^A-Z]* established", text), text
+
+
+def test_a_board_shows_five_columns_and_the_others_on_request(campaign: Campaign, stranger: Client) -> None:
+    publish(campaign, [row("Bee", 1, ability=0.75), row("Ant", 2, preliminary=True)])
+    brief = stranger.get("/boards/trial/").content.decode()
+    assert re.findall(r'<th class="(\w+)" role="columnheader"', brief) == [
+        *("rank", "name", "drawn", "ability", "average", "judgments"),
+    ]
+    assert '<td class="average number" role="cell">68 %</td>' in brief
+    assert "Ant preliminary" in words(stranger.get("/boards/trial/"))
+    for query in ("?columns=more", "?sort=se"):
+        more = stranger.get(f"/boards/trial/{query}").content.decode()
+        assert all(f'<th class="{column}"' in more for column in ("interval", "se", "win_rate", "status"))
+        assert "Fewer columns" in more
 
 
 def test_a_snapshot_from_before_classes_and_win_rates_is_still_shown(campaign: Campaign, stranger: Client) -> None:

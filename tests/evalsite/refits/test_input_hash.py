@@ -147,7 +147,7 @@ class TestWarmStart:
             seen.append(start)
             return estimate_with_warm_start(table, start, seed, **options)
 
-        monkeypatch.setattr(refit_module, "estimate_with_warm_start", fits)
+        monkeypatch.setattr("evalsite.refits.mapping.estimate_with_warm_start", fits)
         return seen
 
     def test_a_refit_begins_where_the_last_one_ended_and_comes_to_the_same(

@@ -80,11 +80,13 @@ def test_a_queue_is_planned_for_what_is_answered_in_half_as_long_again_as_a_refi
     assert queue_length(fast, 1e9).head == queue.MOST_AHEAD + issued, "a clock was set"
 
 
-def test_a_tail_has_a_block_for_each_of_two_hundred_annotators(fast: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tail_has_a_block_for_each_of_five_hundred_annotators(
+    fast: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.undo()
     length = queue_length(fast, 0.0)
-    assert length.whole - length.head == 200 * fast.block_size
-    assert length.least == length.head + 100 * fast.block_size
+    assert length.whole - length.head == 500 * fast.block_size
+    assert length.least == length.head + 250 * fast.block_size
 
 
 def test_plans_from_one_board_do_not_draw_the_same_again(fast: Campaign) -> None:

@@ -156,7 +156,7 @@ def test_a_failed_fit_leaves_the_last_board_and_the_queue(
     def fails(*args: object, **options: object) -> FitResult:
         raise EngineError("no answer", code="did_not_converge", hint="look at the data")
 
-    monkeypatch.setattr(refit_module, "estimate_with_warm_start", fails)
+    monkeypatch.setattr("evalsite.refits.mapping.estimate_with_warm_start", fails)
     judge(campaign, bob, blocks=2)
     run_jobs()
     assert snapshot_current(board_of(campaign)) == good

@@ -208,10 +208,15 @@ class TestFacts:
         assert standings(campaign).get(bob.pk, IN_GOOD_STANDING) == IN_GOOD_STANDING
 
 
-def test_screening_by_rule_needs_items_that_several_judge(make_campaign: CampaignMaker) -> None:
+def test_screening_of_single_replies_by_rule_needs_items_that_several_judge(make_campaign: CampaignMaker) -> None:
     with pytest.raises(InvalidInput) as refused:
-        make_campaign(design=replace(OPEN, screening=Campaign.Screening.ACT))
+        make_campaign(design=replace(OPEN, screening=Campaign.Screening.ACT, mode=Campaign.Mode.SINGLE))
     assert refused.value.code == "no_overlap"
+
+
+def test_screening_of_pairs_by_rule_needs_no_overlap(make_campaign: CampaignMaker) -> None:
+    campaign = make_campaign(design=replace(OPEN, screening=Campaign.Screening.ACT))
+    assert campaign.screening == Campaign.Screening.ACT
 
 
 def test_an_excluded_annotators_open_block_may_still_be_answered(campaign: Campaign, bob: Annotator) -> None:

@@ -48,7 +48,8 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> Reads:
 
 
 def all_of(board: Board, campaign: Campaign) -> list[CountedVote]:
-    return [vote for _, vote in sorted(votes_by_judgment([campaign], board.aspect, category=board.category).items())]
+    found = votes_by_judgment([campaign], board.aspect, category=board.category)
+    return [vote for _, votes in sorted(found.items()) for vote in votes]
 
 
 def take_back(judgment: Judgment, choice: str) -> None:

@@ -17,8 +17,8 @@ from evalsite.judgments.models import Annotator, Assignment, Enrolment, Judgment
 from evalsite.judgments.person_erasure import person_erase
 from evalsite.judgments.services import annotator_enrol, judgment_record
 from evalsite.operations.services import campaign_open
-from evalsite.scorecards.annotated_replies import annotated_labels, contents_shown
-from evalsite.scorecards.annotation import AnnotationRequest, annotation_create, sample_plan
+from evalsite.scorecards.annotated_replies import annotated_labels, contents_shown, texts_of
+from evalsite.scorecards.annotation import AnnotationRequest, annotation_create, rating_question, sample_plan
 from evalsite.scorecards.computing import scorecard_compute
 from evalsite.scorecards.conversations import ScoredConversation, ScoredTurn, Speaker
 from evalsite.scorecards.live_sets import live_set_make
@@ -156,6 +156,26 @@ def test_labels_become_the_response_error_rate(talks: ConversationSet) -> None:
     assert cells["Bot A"]["lower"] < 1 / 3 < cells["Bot A"]["upper"]
 
 
+@pytest.mark.parametrize(("below", "errors"), [(None, 6), (2.0, 6), (3.0, 12)])
+def test_low_ratings_are_errors(talks: ConversationSet, below: float | None, errors: int) -> None:
+    campaign = launched(talks, question=rating_question(minimum=1, maximum=5), error_below=below)
+    annotator = annotator_enrol(campaign=campaign)
+    for _ in range(3):
+        for one in assignment_claim(campaign=campaign, annotator=annotator):
+            text = contents_shown([one])[one.pk].texts[0] or ""
+            judgment_record(annotator=annotator, assignment_id=one.public_id, choices={"rating": int(text.split()[1])})
+        run_jobs()
+    assert sum(one.erroneous for one in annotated_labels(talks)) == errors
+
+
+@pytest.mark.parametrize("below", [0.0, 2.5])
+def test_limit_of_errors_lies_on_the_scale(talks: ConversationSet, below: float) -> None:
+    request = AnnotationRequest("Errors", ALL, rating_question(), error_below=below)
+    with pytest.raises(InvalidInput, match="limit of errors"):
+        annotation_create(conversation_set=talks, request=request)
+    assert not Campaign.objects.exists()
+
+
 def test_gold_on_a_sampled_reply_keeps_its_own_text(talks: ConversationSet) -> None:
     campaign = annotation_create(conversation_set=talks, request=AnnotationRequest("Errors", ALL))
     Campaign.objects.filter(pk=campaign.pk).update(gold_share=0.5, visibility="link", admission="open")
@@ -231,6 +251,7 @@ def chat(organisation: Organisation) -> Campaign:
     live = live_campaign_make(organisation=organisation, chatbots=2, chatbots_per_conversation=1, selection="sata")
     for rating in (5, 3, 4):
         talk(live, annotator_enrol(campaign=live), rating)
+    live.conversations.update(consents_to_review=True)
     return live
 
 
@@ -242,6 +263,20 @@ class TestLive:
         labels = annotated_labels(ConversationSet.objects.get())
         assert sorted(one.turn for one in labels) == [1, 1, 1, 2, 2, 2]
         assert {one.chatbot for one in labels} <= {"chat speaker 0", "chat speaker 1"}
+
+    def test_only_conversations_with_consent_are_drawn_and_redacted(self, chat: Campaign) -> None:
+        first, *others = chat.conversations.order_by("pk")
+        chat.conversations.filter(pk__in=[one.pk for one in others]).update(consents_to_review=False)
+        first.utterances.filter(speaker="user").update(text="Write to me@example.org")
+        campaign = launched(live_set_make(chat))
+        prompts = Assignment.objects.filter(campaign=campaign).values_list("place__prompt", flat=True)
+        shown = [text for of_prompt in texts_of(set(prompts)).values() for text in of_prompt.values()]
+        assert len(shown) == 2
+        assert all("[e-mail]" in one.turns[0]["text"] for one in shown)
+        chat.conversations.update(consents_to_review=False)
+        with pytest.raises(InvalidInput) as refused:
+            sample_plan(ConversationSet.objects.get(), SampleRequest(share=1.0))
+        assert "consented" in refused.value.hint
 
     def test_erased_conversation_is_not_planned_again(self, chat: Campaign) -> None:
         campaign = launched(live_set_make(chat))

@@ -1,11 +1,14 @@
 """Ratings predicted from transcripts."""
 
+import sys
+
 import numpy as np
 import pytest
 
 from evalsite.scorecards.conversations import ConversationRating, ScoredConversation, ScoredTurn, Speaker
+from evalsite.scorecards.rating_network import HierarchicalLstm, LstmOptions
 from evalsite.scorecards.rating_prediction import Evaluation, RatingPrediction, predict_ratings
-from irt_engine.errors import NotIdentified
+from irt_engine.errors import EngineError, NotIdentified
 
 
 def conversation(number: int, good: bool, chatbot: str = "Ada", user: str | None = None) -> ScoredConversation:
@@ -67,3 +70,20 @@ def test_mean_of_the_other_folds_is_no_skill() -> None:
 def test_ratings_that_teach_nothing_are_refused(count: int, same: bool) -> None:
     with pytest.raises(NotIdentified):
         report(count, same=same)
+
+
+class TestNetwork:
+    def test_network_learns_the_words_that_tell(self) -> None:
+        pytest.importorskip("torch", reason="the extra `neural` is not installed")
+        some = [conversation(number, number % 2 == 0) for number in range(40)]
+        observed = np.array([4.0 - 2 * (number % 2) for number in range(30)])
+        tiny = HierarchicalLstm(some, LstmOptions(embedding=8, hidden=8, epochs=20, batch=8, learning_rate=0.02))
+        model = tiny.fit(np.arange(30), observed, seed=1)
+        good, bad = model.predict(np.arange(30, 40, 2)), model.predict(np.arange(31, 40, 2))
+        assert good.min() > bad.max()
+        assert (tiny.fit(np.arange(30), observed, seed=1).predict(np.arange(30, 40, 2)) == good).all()
+
+    def test_missing_torch_names_the_extra(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(sys.modules, "torch", None)  # as if it were not installed
+        with pytest.raises(EngineError, match=r"touchstone-eval\[neural\]"):
+            HierarchicalLstm([])

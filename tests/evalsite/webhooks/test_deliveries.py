@@ -1,6 +1,7 @@
 """Deliveries to real receivers on this machine: signatures, retries, and receivers that behave badly."""
 
 import json
+import uuid
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -19,8 +20,10 @@ from evalsite.judgments.person_erasure import person_erase
 from evalsite.submissions.services import Accepted, submission_withdraw, submissions_accept
 from evalsite.webhooks import sending
 from evalsite.webhooks.models import Delivery, Webhook
+from evalsite.webhooks.selectors import webhooks_of
 from evalsite.webhooks.sending import WAITS
 from evalsite.webhooks.services import (
+    WebhookEvent,
     delivery_resend,
     event_record,
     webhook_create,
@@ -41,7 +44,8 @@ NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
 
 def tell(user: User) -> None:
-    event_record(user=user, event_type="submission.changed", data={"state": "joined"}, at=timezone.now())
+    event = WebhookEvent("submission.changed", uuid.uuid4(), timezone.now(), lambda: {"state": "joined"})
+    event_record(webhooks=webhooks_of(user), event=event)
 
 
 def work() -> None:
