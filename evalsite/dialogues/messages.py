@@ -14,7 +14,7 @@ from evalsite.core.errors import Conflict
 from evalsite.dialogues.history import history_of
 from evalsite.dialogues.locking import conversation_lock, over_error
 from evalsite.dialogues.models import LONGEST_MESSAGE, Conversation, Turn, Utterance
-from evalsite.dialogues.replies import replies_request, turn_advance
+from evalsite.dialogues.replies import replies_request, turns_settle
 from evalsite.dialogues.texts import text_hmac, text_required
 from evalsite.dialogues.turn_limits import turns_done
 from evalsite.endpoints.adapters.base import Message
@@ -116,5 +116,5 @@ def _turn(conversation: Conversation, number: int, text: str, key: str) -> Turn:
     entrants = list(seated.select_related("version__endpoint").order_by("pk"))
     replies_request(turn, entrants, [*history_of(conversation), Message("user", text)])
     if any(entrant.version.endpoint.state not in CALLED for entrant in entrants):
-        turn_advance(turn)
+        turns_settle([turn])
     return turn

@@ -92,43 +92,76 @@ def requests_lock(conversation: int) -> list[int]:
 
 def turns_advance(conversations: Iterable[int]) -> None:
     """Advance the waiting turn of each conversation (key) as far as its calls have ended."""
-    for conversation in conversations_lock(conversations):
-        turn = Turn.objects.filter(conversation=conversation, state=Turn.State.WAITING).select_related("prompt").first()
-        if turn is not None:
-            turn.conversation = conversation
-            turn_advance(turn)
+    locked = {one.pk: one for one in conversations_lock(conversations)}
+    turns = list(Turn.objects.filter(conversation__in=locked, state=Turn.State.WAITING).select_related("prompt"))
+    for turn in turns:
+        turn.conversation = locked[turn.conversation_id]
+    turns_settle(turns)
 
 
-def turn_advance(turn: Turn) -> None:
-    """Advance one waiting turn. Its conversation is locked."""
+def turns_settle(turns: Sequence[Turn]) -> None:
+    """Take over the outcomes of calls, and release or void each turn whose calls have all ended.
+
+    The turns are waiting, and their conversations are locked. Turns of one call share their queries.
+    """
     now = timezone.now()
-    rows = list(turn.replies.select_related("request__endpoint", "entrant__version__chatbot"))
-    waiting = [row for row in rows if row.state == TurnReply.State.WAITING]
-    flags = _flags(waiting)
-    for row in waiting:
-        _settle(turn, row, flags.get(row.request_id, []), now)
-    if turn.number == 1:
-        rows += _reserves(turn, rows, now)
-    if any(row.state == TurnReply.State.WAITING for row in rows):
-        return
-    came = [row for row in rows if row.state == TurnReply.State.CAME]
-    seated = {one.entrant_id for one in turn.conversation.members.filter(left_at=None)}
-    if seated == {row.entrant_id for row in came}:
-        turn_release(turn, came, now)
-    else:
-        turn_void(turn, came, now)
+    rows = _rows_of(turns)
+    _settle(rows, now)
+    for turn in turns:
+        failed = [row for row in rows if row.turn_id == turn.pk and row.state == TurnReply.State.FAILED]
+        if turn.number == 1 and failed:
+            rows += _reserves(turn, failed, now)
+    unfinished = {row.turn_id for row in rows if row.state == TurnReply.State.WAITING}
+    ended = [turn for turn in turns if turn.pk not in unfinished]
+    came: dict[int, list[TurnReply]] = {turn.pk: [] for turn in turns}
+    for row in rows:
+        if row.state == TurnReply.State.CAME:
+            came[row.turn_id].append(row)
+    seated = _seated(ended)
+    complete = [turn for turn in ended if {row.entrant_id for row in came[turn.pk]} == seated[turn.conversation_id]]
+    turns_release([(turn, came[turn.pk]) for turn in complete], now)
+    for turn in ended:
+        if turn not in complete:
+            turn_void(turn, came[turn.pk], now)
+
+
+def _rows_of(turns: Sequence[Turn]) -> list[TurnReply]:
+    known = {turn.pk: turn for turn in turns}
+    related = "request__endpoint", "entrant__version__chatbot"
+    rows = list(TurnReply.objects.filter(turn__in=known).select_related(*related)) if known else []
+    for row in rows:
+        row.turn = known[row.turn_id]
+    return rows
+
+
+def _seated(turns: Sequence[Turn]) -> dict[int, set[int]]:
+    """Return the entrants (keys) that take part in each conversation (key)."""
+    found: dict[int, set[int]] = {turn.conversation_id: set() for turn in turns}
+    members = ConversationEntrant.objects.filter(conversation__in=found, left_at=None) if found else []
+    for member in members:
+        found[member.conversation_id].add(member.entrant_id)
+    return found
 
 
 def _flags(rows: Sequence[TurnReply]) -> dict[int, list[str]]:
     """Return the flags of the calls that gave these replies, by request."""
     done = [row.request_id for row in rows if row.request.state == CallRequest.State.DONE]
     calls = Call.objects.filter(request__in=done, error_class="").order_by("pk")
-    return {request: list(flags) for request, flags in calls.values_list("request", "flags")}
+    return {request: list(flags) for request, flags in calls.values_list("request", "flags")} if done else {}
 
 
-def _settle(turn: Turn, row: TurnReply, flags: list[str], now: datetime) -> None:
-    """Take over the outcome of one call, if there is one. Its texts can be erased here (`texts_forget`)."""
-    request = row.request
+def _settle(rows: Sequence[TurnReply], now: datetime) -> None:
+    """Take over the outcomes of the calls that have ended. Their texts can be erased then (`texts_forget`)."""
+    waiting = [row for row in rows if row.state == TurnReply.State.WAITING]
+    flags = _flags(waiting)
+    settled = [row for row in waiting if _outcome_take(row, flags.get(row.request_id, []), now)]
+    if settled:
+        TurnReply.objects.bulk_update(settled, ["state", "text", "hmac", "flags", "error_class", "finished_at"])
+
+
+def _outcome_take(row: TurnReply, flags: list[str], now: datetime) -> bool:
+    """Set the fields of a reply by the outcome of its call. Return whether there is an outcome."""
+    turn, request = row.turn, row.request
     late = now > turn.deadline
     if request.state == CallRequest.State.DONE and (request.reply or "").strip():
         (row.hmac,) = text_hmac(turn.conversation, request.reply or "")
@@ -142,9 +175,9 @@ def _settle(turn: Turn, row: TurnReply, flags: list[str], now: datetime) -> None
     elif late and now > turn.deadline + AFTER_DEADLINE:
         row.state, row.error_class = TurnReply.State.FAILED, DEADLINE  # its call is recorded when it ends
     else:
-        return
+        return False
     row.finished_at = now
-    row.save(update_fields=["state", "text", "hmac", "flags", "error_class", "finished_at"])
+    return True
 
 
 def request_give_up(request: CallRequest, error_class: str, now: datetime) -> None:
@@ -162,15 +195,13 @@ def _maker_flag(row: TurnReply) -> list[str]:
 
 
 def _reserves(turn: Turn, rows: Sequence[TurnReply], now: datetime) -> list[TurnReply]:
-    """Bring in a reserve for each chatbot that failed on turn 1 and was no reserve itself. Return the new rows."""
+    """Bring in a reserve for each failed chatbot of turn 1 that was no reserve itself. Return the new rows."""
     conversation = turn.conversation
     members = {one.entrant_id: one for one in conversation.members.all()}
     failed = [
         members[row.entrant_id]
         for row in rows
-        if row.state == TurnReply.State.FAILED
-        and members[row.entrant_id].left_at is None
-        and members[row.entrant_id].replaces_id is None
+        if members[row.entrant_id].left_at is None and members[row.entrant_id].replaces_id is None
     ]
     if not failed:
         return []
@@ -202,29 +233,36 @@ def messages_now(turn: Turn) -> list[Message]:
     return [*history_of(turn.conversation), Message("user", said)]
 
 
-def turn_release(turn: Turn, came: Sequence[TurnReply], now: datetime) -> None:
-    """Show all replies at once in a random order, and issue the assignment to judge them."""
-    order = list(came)
-    turn_rng(turn, "order").shuffle(order)
+def turns_release(turns: Sequence[tuple[Turn, Sequence[TurnReply]]], now: datetime) -> None:
+    """Show all replies of each turn at once in a random order, and issue the assignment to judge them."""
+    if not turns:
+        return
+    shown: list[tuple[int, TurnReply]] = []
+    for turn, came in turns:
+        order = list(came)
+        turn_rng(turn, "order").shuffle(order)
+        shown += enumerate(order)
+    live = Reply.Origin.LIVE
     replies = Reply.objects.bulk_create(
-        Reply(version_id=row.entrant.version_id, prompt=turn.prompt, text=None, sha256=None, origin=Reply.Origin.LIVE)
-        for row in order
+        Reply(version_id=row.entrant.version_id, prompt=row.turn.prompt, text=None, sha256=None, origin=live)
+        for _, row in shown
     )
-    for position, (row, reply) in enumerate(zip(order, replies, strict=True)):
+    for (position, row), reply in zip(shown, replies, strict=True):
         row.position, row.reply = position, reply
-        row.save(update_fields=["position", "reply"])
-    turn.assignment = _assignment(turn, Assignment.State.ISSUED, [row.entrant_id for row in came], now)
+    TurnReply.objects.bulk_update([row for _, row in shown], ["position", "reply"])
+    assignments_issue(turns, Assignment.State.ISSUED, now)
     Candidate.objects.bulk_create(
-        Candidate(assignment=turn.assignment, position=position, entrant_id=row.entrant_id, reply=row.reply)
-        for position, row in enumerate(order)
+        Candidate(assignment=row.turn.assignment, position=position, entrant_id=row.entrant_id, reply=row.reply)
+        for position, row in shown
     )
-    turn.state, turn.released_at = Turn.State.RELEASED, now
-    turn.save(update_fields=["state", "released_at", "assignment"])
+    for turn, _ in turns:
+        turn.state, turn.released_at = Turn.State.RELEASED, now
+    Turn.objects.bulk_update([turn for turn, _ in turns], ["state", "released_at", "assignment"])
 
 
 def turn_void(turn: Turn, came: Sequence[TurnReply], now: datetime) -> None:
     """End a turn that cannot be judged. It is paid, and counts for or against nobody."""
-    turn.assignment = _assignment(turn, Assignment.State.VOID, [row.entrant_id for row in turn.replies.all()], now)
+    assignments_issue([(turn, turn.replies.all())], Assignment.State.VOID, now)
     turn.state, turn.closed_at, turn.released_at = Turn.State.VOID, now, now
     turn.save(update_fields=["state", "closed_at", "released_at", "assignment"])
     if came:
@@ -234,16 +272,30 @@ def turn_void(turn: Turn, came: Sequence[TurnReply], now: datetime) -> None:
         batch_close_last(turn.conversation.campaign)
 
 
-def _assignment(turn: Turn, state: Assignment.State, entrants: Sequence[int], now: datetime) -> Assignment:
+def assignments_issue(
+    turns: Sequence[tuple[Turn, Iterable[TurnReply]]], state: Assignment.State, now: datetime
+) -> None:
+    """Create the assignment of each turn, with a place of its own."""
+    items = [item_of(turn.prompt_id, [row.entrant_id for row in rows]) for turn, rows in turns]
+    places = Place.objects.bulk_create(
+        Place(campaign=turn.conversation.campaign, prompt=turn.prompt, item=item)
+        for (turn, _), item in zip(turns, items, strict=True)
+    )
+    made = Assignment.objects.bulk_create(
+        _assignment(turn, place, state, now) for (turn, _), place in zip(turns, places, strict=True)
+    )
+    for (turn, _), assignment in zip(turns, made, strict=True):
+        turn.assignment = assignment
+
+
+def _assignment(turn: Turn, place: Place, state: Assignment.State, now: datetime) -> Assignment:
     conversation: Conversation = turn.conversation
     campaign = conversation.campaign
     live = campaign.live
-    item = item_of(turn.prompt_id, entrants)
-    place = Place.objects.create(campaign=campaign, prompt=turn.prompt, item=item)
-    return Assignment.objects.create(
+    return Assignment(
         campaign=campaign,
         place=place,
-        item=item,
+        item=place.item,
         state=state,
         purpose=Assignment.Purpose.MEASURE if turn.counts else Assignment.Purpose.OPENING,
         source=Assignment.Source.LIVE,

@@ -55,6 +55,7 @@ class RecordingBatch:
         self._calls: list[Call] = []
         self._done: list[int] = []
         self._changed: list[CallRequest] = []
+        self._replied: list[CallRequest] = []
         self._replies: dict[int, dict[int, str]] = defaultdict(dict)
         self._seen: dict[int, set[tuple[str, str]]] = defaultdict(set)
 
@@ -78,8 +79,9 @@ class RecordingBatch:
             self._replies[request.endpoint_id][request.prompt_id] = text
             self._done.append(request.pk)
         else:
-            request.reply, request.state, request.finished_at = text, CallRequest.State.DONE, self.now
-            self._changed.append(request)
+            request.reply, request.state = text, CallRequest.State.DONE
+            self._replied.append(request)
+            self._done.append(request.pk)
 
     def changed(self, request: CallRequest) -> None:
         """Keep the new state of a request that has no reply."""
@@ -96,6 +98,8 @@ class RecordingBatch:
         Call.objects.bulk_create(self._calls, batch_size=200)
         for number, texts in self._replies.items():
             _store(self.endpoints[number], texts)
+        if self._replied:
+            CallRequest.objects.bulk_update(self._replied, ["reply"])
         CallRequest.objects.filter(pk__in=self._done).update(
             state=CallRequest.State.DONE, finished_at=self.now, lease_until=None, lease_owner="", reserved=Decimal(0)
         )
@@ -124,8 +128,8 @@ class RecordingBatch:
 
     def _tell_finishers(self) -> None:
         """Tell the app of live conversations. Its failure must not lose the calls: its sweep tries again."""
-        over = {CallRequest.State.DONE, CallRequest.State.FAILED}
-        ended = [request.pk for request in self._changed if request.give_up_at is not None and request.state in over]
+        failed = [request for request in self._changed if request.state == CallRequest.State.FAILED]
+        ended = [request.pk for request in self._replied + failed if request.give_up_at is not None]
         for finisher in finishers if ended else []:
             try:
                 with transaction.atomic():

@@ -29,8 +29,8 @@ KEPT_FREE = 0.25  # share of the threads that only endpoints with few calls in p
 FEW = 4
 BATCH = 200  # results of one transaction
 LINGER_S = 3.0  # of a caller that messages wake
-LEAST_STEP_S, LONGEST_REST_S = 0.05, 0.2
-"""Between two rounds, which are apart by as long as the last one took: more results share its statements under load."""
+LEAST_STEP_S, LONGEST_REST_S = 0.05, 0.05
+"""Between two rounds. The rest is as long as the last round, up to its limit: results share statements under load."""
 
 
 class Caller:
