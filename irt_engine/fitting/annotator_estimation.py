@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from .problem import FitProblem
 
 MODES = 5  # rounds of EM with a mode each
-ROUGH = 0.1  # distance of the last state from the fit, in posterior SDs
+ROUGH = 0.3  # distance of the last state from the fit, in posterior SDs
 SWEEPS = 4  # of updates at a mode
 CARELESS_ONLY = 8  # sweeps before other effects: a careless annotator must not begin as one with many preferences
 _LEAST_CAREFUL = 1e-4
