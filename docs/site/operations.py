@@ -85,4 +85,5 @@ def _type(schema: Mapping[str, Any], schemas: Mapping[str, Any]) -> str:
 
 
 def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", r"\|")
+    lines = [line for line in text.splitlines() if not line.startswith("* `")]  # the values are listed under "type"
+    return " ".join(" ".join(lines).split()).replace("|", r"\|")
