@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 BENCH_VENV := $(VENV)-bench
+DOCS_VENV := $(VENV)-docs
 BENCH ?= paper calibration full_bayes scale prediction annotators forecast stopping bound figure2 planning shared_replies selections style rank_speed carelessness
 RUNS ?= var/decide
 LOAD ?=
@@ -23,7 +24,7 @@ MINUTES ?= 2
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test test-embedded test-production quick journeys test-full durations check openapi messages bench bench-engine bench-full bench-console bench-forecast bench-endpoints bench-import bench-live bench-load bench-scorecards chaos lint-docker screenshots format lock clean
+.PHONY: help demo serve test test-embedded test-production quick journeys test-full durations check docs reference openapi messages bench bench-engine bench-full bench-console bench-forecast bench-endpoints bench-import bench-live bench-load bench-scorecards chaos lint-docker screenshots format lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -76,6 +77,13 @@ check: $(VENV)/.dev lint-docker ## Format, lint, types, fences, migrations, dock
 	$(PY) -m tests.house.locks
 	$(PY) -m tests.house.slow_tests
 	$(PY) manage.py spectacular --validate --fail-on-warn | diff docs/openapi.yaml - || { echo "Run: make openapi"; exit 1; }
+
+docs: $(DOCS_VENV)/.docs ## Build the documentation as a site into var/docs-site; a broken link is an error
+	@NO_MKDOCS_2_WARNING=1 $(DOCS_VENV)/bin/mkdocs build --quiet --strict --config-file docs/site/mkdocs.yml
+	@echo "Built var/docs-site. To read it: python3 -m http.server --directory var/docs-site 8010"
+
+reference: $(VENV)/.dev ## Write docs/commands.md anew from the parsers of the commands
+	$(PY) -m tests.house.command_reference
 
 openapi: $(VENV)/.dev ## Write docs/openapi.yaml anew from the code
 	$(PY) manage.py spectacular --validate --fail-on-warn --file docs/openapi.yaml
@@ -143,9 +151,11 @@ lock: $(VENV)/.dev ## Compile requirements/*.in into lock files with hashes
 	done
 	@$(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
 	  --no-annotate requirements/bench.in -o requirements/bench.txt
+	@$(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
+	  --no-annotate requirements/docs.in -o requirements/docs.txt
 
 clean: ## Remove what these commands made
-	rm -rf $(VENV) $(BENCH_VENV) var
+	rm -rf $(VENV) $(BENCH_VENV) $(DOCS_VENV) var
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -174,4 +184,11 @@ $(BENCH_VENV)/.bench: requirements/bench.txt
 	@echo "Installing the benchmarks' locked requirements (once; about two minutes) ..."
 	@[ -x $(BENCH_VENV)/bin/python ] || $(PYTHON) -m venv $(BENCH_VENV)
 	@$(BENCH_VENV)/bin/python -m pip install --quiet --no-compile --disable-pip-version-check --require-hashes -r requirements/bench.txt
+	@touch $@
+
+$(DOCS_VENV)/.docs: requirements/docs.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "The documentation needs Python 3.11 or newer."; exit 1; }
+	@echo "Installing the documentation's locked requirements (once; under a minute) ..."
+	@[ -x $(DOCS_VENV)/bin/python ] || $(PYTHON) -m venv $(DOCS_VENV)
+	@$(DOCS_VENV)/bin/python -m pip install --quiet --no-compile --disable-pip-version-check --require-hashes -r requirements/docs.txt
 	@touch $@

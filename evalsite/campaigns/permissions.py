@@ -174,9 +174,11 @@ def as_markdown() -> str:
     head = [
         "# Who may do what",
         "",
-        "A person's role in a campaign is the higher of two: the one in its organisation, and the one that its",
+        "For owners who give roles to people, and for people who want to know what their role allows.",
+        "",
+        "A person's role in a campaign is the higher of two: the role in its organisation, and the role that its",
         "owner gave them in this campaign. Staff may do everything. Everybody else sees what the campaign's",
-        "visibility shows, and finds no console; a draft is not there for them at all. Every cell is tested, on the",
+        "visibility shows, and has no console. A draft does not exist for them. Every cell is tested, on the",
         "page and by the API (tests/evalsite/pages/test_roles.py).",
         "",
         "| act | " + " | ".join(role.value for role in Role) + " | everybody else |",
