@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from evalsite.boards.chart_data import Pair
 from evalsite.boards.events import BoardEvent, events_of
@@ -34,6 +35,7 @@ class Opponent:
     """Results against one opponent.
 
     bar: where ties begin and where losses begin, in percent.
+    apart: whether the board shows the two as different; None where it is not known.
     """
 
     rank: int
@@ -48,6 +50,7 @@ class Opponent:
     difference: str
     interval: str
     chance: str
+    apart: bool | None
     whisker: Whisker
 
 
@@ -70,6 +73,7 @@ class VersionResults:
     withdrawn: str | None
     axis: Axis
     opponents: list[Opponent]
+    different: str
     never_met: int
     panels: Panels
     since: datetime
@@ -256,10 +260,22 @@ def _version_results(
         withdrawn=board_state.withdrawn.get(row.get("version", "")),
         axis=axis,
         opponents=[_opponent(pair, rows[pair.second], links, axis) for pair in met],
+        different=_different(met),
         never_met=size - 1 - len(met),
         panels=panels([row], moments, events),
         since=with_it[0].created_at,
     )
+
+
+def _different(met: list[Pair]) -> str:
+    """Say from how many of its opponents the board shows it as different; empty where that is not known."""
+    if not met or any(pair.apart is None for pair in met):
+        return ""
+    return ngettext(
+        "The board shows it as different from %(n)s of %(all)s opponent.",
+        "The board shows it as different from %(n)s of %(all)s opponents.",
+        len(met),
+    ) % {"n": sum(bool(pair.apart) for pair in met), "all": len(met)}
 
 
 def _opponent(pair: Pair, other: BoardRow, links: Links, axis: Axis) -> Opponent:
@@ -278,5 +294,6 @@ def _opponent(pair: Pair, other: BoardRow, links: Links, axis: Axis) -> Opponent
         difference=signed(pair.mean),
         interval=interval_text(lower, upper),
         chance=chance(pair.p_above),
+        apart=pair.apart,
         whisker=whisker(axis, lower, pair.mean, upper),
     )

@@ -142,15 +142,17 @@ def judged(whole: Votes, category: Votes, count: IntArray, true: FloatArray, rng
 
 def ends(course: str, votes: int, budget: IntArray, mean: FloatArray, se: FloatArray) -> BoolArray:
     """Which campaigns (n,) end at this look. An extension doubles their budget (n,) instead."""
-    ended = votes >= budget
+    ended: BoolArray = votes >= budget
     if course == "extended":
         more = ended & (budget == BUDGET) & ~shown(mean, se, PLANNED).any(axis=1)
         budget[more] *= 2
-        return ended & ~more
+        ended &= ~more
     if course == "precision":
-        return ended | (se.max(axis=1) <= ENOUGH_SE)
+        ended |= se.max(axis=1) <= ENOUGH_SE
     tests = {"first pair shown": None, UNCHECKED: PLANNED}
-    return ended | shown(mean, se, tests[course]).any(axis=1) if course in tests else ended
+    if course in tests:
+        ended |= shown(mean, se, tests[course]).any(axis=1)
+    return ended
 
 
 @cache
@@ -178,7 +180,7 @@ def boards(truth: str, course: str, campaigns: int) -> dict[str, Stopped]:
         stopped |= now
         if stopped.all():
             break
-    return {name: Stopped(true == 0.0, *values, looks) for name, values in kept.items()}
+    return {name: Stopped(true == 0.0, mean, se, looks) for name, (mean, se) in kept.items()}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -66,6 +66,10 @@ class SnapshotSerializer(ResponseSerializer):
     created_at = s.DateTimeField()
     judgments = s.IntegerField()
     converged = s.BooleanField()
+    looks = s.IntegerField(
+        allow_null=True,
+        help_text="for which ranks and classes are tested, once the campaign has stopped; null allows for any number",
+    )
 
 
 @extend_schema_serializer(component_name="SnapshotWhole")

@@ -44,11 +44,13 @@ class Bell:
     """The distribution of one difference, as a curve.
 
     below: the part with the opposite order.
+    apart: whether the board shows the two as different; None where it is not known.
     """
 
     first: str
     second: str
     chance: str
+    apart: bool | None
     interval: str
     curve: str
     below: str
@@ -58,15 +60,9 @@ def differences(given: FigureInput) -> Figure:
     neighbours = [pair for pair in given.record.pairs if pair.second - pair.first == 1]
     shown = neighbours[:NEIGHBOURS_AT_MOST]
     across = axis_for([p.mean - 3 * p.se for p in shown], [p.mean + 3 * p.se for p in shown])
-    apart = sum(pair.mean > pair.margin for pair in neighbours)
-    finding = ngettext(
-        "%(apart)s of %(all)s pair of neighbours can be told apart: its 95 %% interval leaves out 0.",
-        "%(apart)s of %(all)s pairs of neighbours can be told apart: their 95 %% intervals leave out 0.",
-        len(neighbours),
-    ) % {"apart": apart, "all": len(neighbours)}
-    columns = ["higher", "lower", "difference", "lower_bound", "upper_bound", "se", "probability_of_order"]
+    columns = ["higher", "lower", "difference", "lower_bound", "upper_bound", "se", "probability_of_order", "different"]
     rows: list[list[Cell]] = [
-        [*given.names(p), p.mean, p.mean - p.margin, p.mean + p.margin, p.se, p.p_above] for p in neighbours
+        [*given.names(p), p.mean, p.mean - p.margin, p.mean + p.margin, p.se, p.p_above, _mark(p)] for p in neighbours
     ]
     drawing = {
         "axis": across,
@@ -74,7 +70,23 @@ def differences(given: FigureInput) -> Figure:
         "left_out": len(neighbours) - len(shown),
     }
     title = _("Can neighbours be told apart?")
-    return Figure("differences", title, finding, Table(columns, rows), drawing)
+    return Figure("differences", title, _finding(neighbours), Table(columns, rows), drawing)
+
+
+def _mark(pair: Pair) -> str:
+    """Return the column `different`; empty where the record is older than the mark."""
+    return {True: "yes", False: "no", None: ""}[pair.apart]
+
+
+def _finding(neighbours: Sequence[Pair]) -> str:
+    """Say how many pairs of neighbours the board shows as different."""
+    if any(pair.apart is None for pair in neighbours):
+        return _("Which of them the board shows as different appears with the next refit.")
+    return ngettext(
+        "The board shows %(apart)s of %(all)s pair of neighbours as different.",
+        "The board shows %(apart)s of %(all)s pairs of neighbours as different.",
+        len(neighbours),
+    ) % {"apart": sum(bool(pair.apart) for pair in neighbours), "all": len(neighbours)}
 
 
 def _bell(given: FigureInput, pair: Pair, across: Axis, smallest_se: float) -> Bell:
@@ -88,6 +100,7 @@ def _bell(given: FigureInput, pair: Pair, across: Axis, smallest_se: float) -> B
         first=first,
         second=second,
         chance=chance(pair.p_above),
+        apart=pair.apart,
         interval=interval_text(pair.mean - pair.margin, pair.mean + pair.margin),
         curve=_area(frame, points),
         below=_area(frame, [*below, (0.0, below[-1][1])]) if below else "",
