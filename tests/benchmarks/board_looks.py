@@ -1,6 +1,6 @@
 """Boards of stopped campaigns: the share of equals among the pairs that a board shows as different at the stop.
 
-    python -m tests.benchmarks.board_looks [--campaigns 2000]
+    python -m tests.benchmarks.board_looks [--campaigns 5000]
 
 Each campaign ranks 8 chatbots on 5 categories, with 1,000 planned judgments in batches of 100. After each batch, the
 exact posterior of normal votes is computed for the whole board and for one category. Half of a batch compares random
@@ -186,7 +186,7 @@ def boards(truth: str, course: str, campaigns: int) -> dict[str, Stopped]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Simulate, print, judge."""
     parser = argparse.ArgumentParser(prog="board_looks", description="What boards of stopped campaigns show.")
-    parser.add_argument("--campaigns", type=int, default=2000, help="of each truth and course")
+    parser.add_argument("--campaigns", type=int, default=5000, help="of each truth and course")
     options = parser.parse_args(arguments)
     if options.campaigns < 2:
         parser.error("--campaigns must be 2 or more: one campaign has no Monte Carlo SE")
