@@ -26,7 +26,8 @@ class BoardRow(TypedDict):
     known_ties is the number of those ties. tier is 1 for the stronger half and 2 for the weaker half; None where parts
     have scales of their own.
 
-    Snapshots never change: a snapshot from before a field was added lacks the field.
+    Snapshots never change: a snapshot from before a field was added lacks the field. None stores `withdrawn`, the
+    reason why the version no longer takes part (`withdrawn_rows`).
     """
 
     chatbot: str
@@ -49,6 +50,7 @@ class BoardRow(TypedDict):
     win_rate: NotRequired[float | None]
     known_ties: NotRequired[int]
     tier: NotRequired[int | None]
+    withdrawn: NotRequired[str]
 
 
 def board_tests(posterior: Posterior, looks: int | None) -> ToldApart:

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 
 from evalsite.boards.rows import BoardRow
 from evalsite.boards.selectors import BoardState, StyleResult, style_result
+from evalsite.boards.withdrawn_rows import ranked_rows, unranked_rows
 from evalsite.campaigns.plans import MOST_TIERS
 from evalsite.core.terminal import shown
 from evalsite.presentation.chart_geometry import Axis, Whisker, axis_for, whisker
@@ -70,7 +71,6 @@ class ShownRow:
     name: str
     url: str
     beside: list[str]
-    withdrawn: str | None
     preliminary: bool
     noted: bool  # Whether the status is shown beside the name.
     status: str
@@ -83,6 +83,20 @@ class ShownRow:
     win_rate_text: str
     judgments: int
     whisker: Whisker
+
+
+@dataclass(frozen=True, slots=True)
+class WithdrawnRow:
+    """A chatbot that no longer takes part, below the ranking. status: withdrawn or retired."""
+
+    name: str
+    url: str
+    beside: list[str]
+    status: str
+    reason: str
+    ability_text: str
+    interval_text: str
+    judgments: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,9 +165,10 @@ def ranking_html(board_state: BoardState, key: str, cut: Cut) -> str:
 
 def ranking_context(board_state: BoardState, key: str, cut: Cut) -> dict[str, Any]:
     """Return the context of _ranking.html."""
-    rows: list[BoardRow] = board_state.snapshot.rows if board_state.snapshot else []
+    known = board_state.rows
+    rows, gone = ranked_rows(known), unranked_rows(known)
     tier = next((tier for row in rows if str(tier := row.get("tier")) == cut.tier), None)  # None: all tiers
-    found = [row for row in rows if _matches(row, cut.search) and tier in {None, row.get("tier")}]
+    found, gone = ([row for row in some if _found(row, cut.search, tier)] for some in (rows, gone))
     links, style = Links.of(board_state, key), style_result(board_state)
     return {
         "board": board_state.board,
@@ -171,16 +186,19 @@ def ranking_context(board_state: BoardState, key: str, cut: Cut) -> dict[str, An
         "more_url": links.to("board", **cut.asked(columns="more")),
         "fewer_url": links.to("board", **cut.asked(columns="", sort="" if cut.sort in MORE_COLUMNS else cut.sort)),
         "tiers": any(row.get("tier") for row in rows),
-        "of": len(rows),
-        "found": len(found),
+        "of": len(known),
+        "found": len(found) + len(gone),
         "groups": max((row["group"] for row in rows), default=0),
         "style_rows": style_rows(style),
         "parts": parts_of(rows, found, cut, links, board_state, style),
+        "withdrawn": [_withdrawn_row(row, known, links, board_state) for row in gone],
     }
 
 
-def _matches(row: BoardRow, search: str) -> bool:
-    """Return whether each word occurs in the name or the organisation."""
+def _found(row: BoardRow, search: str, tier: int | None) -> bool:
+    """Return whether each word occurs in the name or the organisation, and the tier is the chosen one."""
+    if tier not in {None, row.get("tier")}:
+        return False
     text = f"{row['name']} {row['organisation']}".casefold()
     return all(word in text for word in search.casefold().split())
 
@@ -282,6 +300,19 @@ def status_of(
     return Status(_("retired") if replaced else _("withdrawn"), reason)
 
 
+def _withdrawn_row(row: BoardRow, rows: list[BoardRow], links: Links, board_state: BoardState) -> WithdrawnRow:
+    return WithdrawnRow(
+        name=shown(row["name"]),
+        url=links.to("board_chatbot", row["chatbot"]),
+        beside=_NameSuffix(rows, board_state.verified).of(row),
+        status=status_of(row, rows, board_state.withdrawn).word,
+        reason=row["withdrawn"],
+        ability_text=signed(row["ability"]),
+        interval_text=interval_text(row["lower"], row["upper"]),
+        judgments=row["judgments"],
+    )
+
+
 class _NameSuffix:
     """The text beside a name: only the parts that distinguish the rows of this board."""
 
@@ -358,9 +389,8 @@ def _shown_row(
         name=shown(row["name"]),  # Imported votes, and rows from before names were checked.
         url=links.to("board_chatbot", row["chatbot"]),
         beside=beside.of(row),
-        withdrawn=status.reason,
         preliminary=row["preliminary"],
-        noted=row["preliminary"] or status.reason is not None or status.word == _("new"),
+        noted=row["preliminary"] or status.word == _("new"),
         status=status.word,
         tier=row.get("tier"),
         moved=moved,

@@ -2,11 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from evalsite.boards.chart_data import Pair
+from evalsite.boards.rows import BoardRow
+from evalsite.boards.withdrawn_rows import ranked_rows
 from evalsite.presentation.board_head import headline
 from evalsite.presentation.chart_geometry import Axis, ChartFrame, axis_for, bell
 from evalsite.presentation.figures.base import Cell, Figure, FigureInput, Table
@@ -22,10 +25,7 @@ def intervals(given: FigureInput) -> Figure:
     rows: list[list[Cell]] = [
         [
             row["group"],
-            row.get("rank_class"),
-            row["rank"],
-            row["rank_lower"],
-            row["rank_upper"],
+            *_places(row),
             row["name"],
             row["ability"],
             row["lower"],
@@ -34,9 +34,17 @@ def intervals(given: FigureInput) -> Figure:
         ]
         for row in given.rows
     ]
-    parts = parts_of(given.rows, given.rows, Cut(), Links.of(given.board_state, given.key), given.board_state)
-    finding = headline(given.rows, more_to_come=given.collecting)
+    ranked = ranked_rows(given.rows)
+    parts = parts_of(ranked, ranked, Cut(), Links.of(given.board_state, given.key), given.board_state)
+    finding = headline(ranked, more_to_come=given.collecting)
     return Figure("intervals", _("Abilities and their 95 % intervals"), finding, Table(columns, rows), parts)
+
+
+def _places(row: BoardRow) -> list[Cell]:
+    """Return class and ranks; a withdrawn chatbot has none."""
+    if "withdrawn" in row:
+        return [None, None, None, None]
+    return [row.get("rank_class"), row["rank"], row["rank_lower"], row["rank_upper"]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +65,9 @@ class Bell:
 
 
 def differences(given: FigureInput) -> Figure:
-    neighbours = [pair for pair in given.record.pairs if pair.second - pair.first == 1]
+    ranked = [place for place, row in enumerate(given.rows) if "withdrawn" not in row]
+    below = dict(pairwise(ranked))
+    neighbours = [pair for pair in given.record.pairs if below.get(pair.first) == pair.second]
     shown = neighbours[:NEIGHBOURS_AT_MOST]
     across = axis_for([p.mean - 3 * p.se for p in shown], [p.mean + 3 * p.se for p in shown])
     columns = ["higher", "lower", "difference", "lower_bound", "upper_bound", "se", "probability_of_order", "different"]
