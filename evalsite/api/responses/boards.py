@@ -12,6 +12,7 @@ from evalsite.boards.models import AnalysisPlan, Decision
 from evalsite.boards.selectors import BoardState, style_result
 from evalsite.boards.withdrawn_rows import unranked_rows
 from evalsite.core.reasons import reason_code
+from evalsite.submissions.board_cards import BoardCard, board_cards
 
 
 @extend_schema_serializer(component_name="BoardListed")
@@ -58,6 +59,9 @@ class BoardRowSerializer(StoredSerializer):
     tier = s.IntegerField(
         required=False, allow_null=True, help_text="from 1 for the strongest; null where groups have separate scales"
     )
+    submitted_at = s.DateTimeField(required=False, help_text="of submitted chatbots, as the next two; not in snapshots")
+    licence = s.CharField(required=False, allow_blank=True)
+    price = s.CharField(required=False, allow_blank=True)
 
 
 class WithdrawnRowSerializer(StoredSerializer):
@@ -168,11 +172,18 @@ class BoardSerializer(ResponseSerializer):
         return None if found is None else StyleSerializer(found).data
 
     def get_chatbots(self, row: BoardState) -> Any:
-        return row.ranked
+        cards = board_cards(row.board.campaigns.all()) if row.ranked else {}
+        return [one | _card(cards.get(one.get("version", ""))) for one in row.ranked]
 
     def get_withdrawn(self, row: BoardState) -> Any:
         rows: list[Mapping[str, Any]] = [{**one, "reason": one["withdrawn"]} for one in unranked_rows(row.rows)]
         return [{name: one[name] for name in WithdrawnRowSerializer().fields.keys() & one.keys()} for one in rows]
+
+
+def _card(card: BoardCard | None) -> dict[str, str]:
+    if card is None:
+        return {}
+    return {"submitted_at": card.submitted_at.isoformat(), "licence": card.licence, "price": card.price}
 
 
 @extend_schema_serializer(component_name="Boards")
