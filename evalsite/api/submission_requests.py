@@ -27,6 +27,7 @@ class SubmissionFormRequest(StrictSerializer):
     label = _card("label", "of the version; absent: the next number")  # type: ignore[assignment]
     link = _card("link", "to more about the chatbot")
     licence = _card("licence", "of the chatbot")
+    price = _card("price", "of its use, in words")
     base_model = _card("base_model", "that it was made from")
     description = _card("description", "what readers of the board should know")
     organisation = StrictCharField(max_length=80, required=False, help_text="slug; absent: one's own")

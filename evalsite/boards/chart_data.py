@@ -17,6 +17,7 @@ from evalsite.judgments.selectors import CountedVote
 if TYPE_CHECKING:  # The web process reads chart data and must not load the engine.
     from irt_engine import Posterior, ResponseTable
     from irt_engine.agreement import MergedPrompts
+    from irt_engine.posterior import ToldApart
 
 DIGITS = 5
 # Differences of ability, in logits, at which the information of a prompt is stored.
@@ -34,6 +35,7 @@ class Pair:
     mean, se: the ability of `first` minus the ability of `second`, in logits; the 95 % interval is mean -+ margin.
     p_above: the probability that `first` is the better chatbot.
     known: ties without a vote (`known_ties`).
+    apart: whether the board shows the two as different (`boards.rows.board_tests`); None where it was not stored.
     """
 
     first: int
@@ -46,6 +48,7 @@ class Pair:
     margin: float
     p_above: float
     known: int = 0
+    apart: bool | None = None
 
     @property
     def judgments(self) -> int:
@@ -69,6 +72,7 @@ class Pair:
             self.margin,
             1.0 - self.p_above,
             self.known,
+            self.apart,
         )
 
 
@@ -116,9 +120,15 @@ def points(votes: Sequence[CountedVote], known: Mapping[int, int] | None = None)
 
 
 def pairs(
-    posterior: Posterior, votes: Sequence[CountedVote], order: Sequence[int], known: Mapping[tuple[int, int], int]
+    tests: ToldApart,
+    posterior: Posterior,
+    votes: Sequence[CountedVote],
+    order: Sequence[int],
+    known: Mapping[tuple[int, int], int],
 ) -> list[Pair]:
     """Return every pair with votes or `known` ties, and all neighbours within a group.
+
+    tests: those of the posterior, as the rows use them.
 
     order: version IDs in the order of the rows.
     known: known ties in the format of `known_ties`.
@@ -127,9 +137,10 @@ def pairs(
     ties = {tuple(sorted((place[a], place[b]))): count for (a, b), count in known.items()}
     row = [place[int(name)] for name in posterior.chatbots]
     counts = _counts(votes, place)
-    apart = posterior.differences()
+    between = posterior.differences()
     found = []
-    for a, b, mean, se, p in zip(apart.a, apart.b, apart.mean, apart.se, apart.p_better, strict=True):
+    columns = (between.a, between.b, between.mean, between.se, between.p_better, tests.apart.tolist())
+    for a, b, mean, se, p, apart in zip(*columns, strict=True):
         low, high = sorted((row[a], row[b]))
         if (low, high) not in counts and (low, high) not in ties and high - low > 1:
             continue
@@ -137,7 +148,7 @@ def pairs(
             mean, p = -mean, 1.0 - p
         mean, se, margin, p = (round(float(value), DIGITS) for value in (mean, se, MARGIN * se, p))
         won, tied, lost = counts.get((low, high), (0, 0, 0))
-        found.append(Pair(low, high, won, tied, lost, mean, se, margin, p, ties.get((low, high), 0)))
+        found.append(Pair(low, high, won, tied, lost, mean, se, margin, p, ties.get((low, high), 0), apart))
     return sorted(found, key=lambda pair: (pair.first, pair.second))
 
 

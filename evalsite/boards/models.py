@@ -41,7 +41,7 @@ class Board(PublicModel):
 class Snapshot(PublicModel):
     """A board at one moment: the posterior and the rows that pages show.
 
-    Snapshots are immutable. The hash of the input is the key.
+    Snapshots are immutable. The hash of the input is the key, with the number of looks after a stop.
     """
 
     board = models.ForeignKey(Board, on_delete=models.PROTECT, related_name="snapshots")
@@ -53,6 +53,9 @@ class Snapshot(PublicModel):
     annotators = models.PositiveIntegerField()
     converged = models.BooleanField()
     seconds = models.FloatField(help_text="that the fit took")
+    looks = models.PositiveIntegerField(
+        null=True, help_text="for which differences are tested, once the campaigns have stopped; null: any number"
+    )
     rows = models.JSONField(help_text="the leaderboard, strongest first")
     posterior = models.BinaryField()
     created_at = models.DateTimeField(default=timezone.now, editable=False)
@@ -62,7 +65,11 @@ class Snapshot(PublicModel):
         get_latest_by = "number"
         constraints = [
             models.UniqueConstraint(fields=["board", "number"], name="snapshot_number_once"),
-            models.UniqueConstraint(fields=["board", "input_sha256"], name="snapshot_input_once"),
+            models.UniqueConstraint(
+                fields=["board", "input_sha256"], condition=Q(looks=None), name="snapshot_input_once"
+            ),
+            models.UniqueConstraint(fields=["board", "input_sha256", "looks"], name="snapshot_input_looks_once"),
+            models.CheckConstraint(condition=Q(looks=None) | Q(looks__gte=1), name="snapshot_looks_from_one"),
         ]
 
     def __str__(self) -> str:

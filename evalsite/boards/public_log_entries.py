@@ -157,6 +157,7 @@ class MissingEntries:
             "engine": snapshot.engine,
             "seed": snapshot.seed,
             "judgments": snapshot.judgments,
+            "looks": snapshot.looks,
             "rows": rows,
             "exposure": exposure(self.campaign),
         }

@@ -10,6 +10,7 @@ from evalsite.chatbots.models import Version
 
 if TYPE_CHECKING:  # The web process reads rows and must not load the engine.
     from irt_engine import Posterior
+    from irt_engine.posterior import ToldApart
 
 PRELIMINARY_BELOW = 30
 
@@ -18,14 +19,15 @@ class BoardRow(TypedDict):
     """One chatbot on a board.
 
     Ability, SE and bounds are in logits, relative to the mean of the group; the interval covers 95 %. rank_lower,
-    rank_upper and rank_class use sequential tests, which stay valid at any number of refits (docs/decisions/0006).
-    rank_class counts from 1 within the group.
+    rank_upper and rank_class follow from sequential tests (`board_tests`, docs/decisions/0017). rank_class counts from
+    1 within the group.
 
     win_rate is computed from the raw votes, whoever the opponents were, and from the known ties (`known_ties`).
     known_ties is the number of those ties. tier is 1 for the stronger half and 2 for the weaker half; None where parts
     have scales of their own.
 
-    Snapshots never change: a snapshot from before a field was added lacks the field.
+    Snapshots never change: a snapshot from before a field was added lacks the field. None stores `withdrawn`, the
+    reason why the version no longer takes part (`withdrawn_rows`).
     """
 
     chatbot: str
@@ -48,13 +50,28 @@ class BoardRow(TypedDict):
     win_rate: NotRequired[float | None]
     known_ties: NotRequired[int]
     tier: NotRequired[int | None]
+    withdrawn: NotRequired[str]
 
 
-def board_rows(posterior: Posterior, points: Mapping[int, Points]) -> dict[int, BoardRow]:
-    """Map version IDs to rows, by group (largest part of the comparison graph first), then strongest first."""
+def board_tests(posterior: Posterior, looks: int | None) -> ToldApart:
+    """Return the tests by which a board shows chatbots as different, on every page and in every file.
+
+    looks: number of looks of a board whose campaigns have stopped (`Snapshot.looks`); None is valid at any number.
+    """
+    from irt_engine.posterior.sequential_tests import told_apart
+    from scheduler.estimator import CAMPAIGN_PRIORS
+
+    return told_apart(posterior, looks=looks, ability_sd=CAMPAIGN_PRIORS.ability_sd / posterior.scales.unit)
+
+
+def board_rows(posterior: Posterior, points: Mapping[int, Points], tests: ToldApart) -> dict[int, BoardRow]:
+    """Map version IDs to rows, by group (largest part of the comparison graph first), then strongest first.
+
+    tests: those of the posterior (`board_tests`).
+    """
     ids = [int(name) for name in posterior.chatbots]
     versions = Version.objects.select_related("chatbot__organisation").in_bulk(ids)
-    estimates = estimates_of(posterior)
+    estimates = estimates_of(posterior, tests)
     rows = [(pk, _row(versions[pk], estimate, points[pk])) for pk, estimate in zip(ids, estimates, strict=True)]
     return dict(sorted(rows, key=lambda item: (item[1]["group"], item[1]["rank"], item[1]["name"])))
 
@@ -69,14 +86,8 @@ class _Estimate(NamedTuple):
     tier: int | None
 
 
-def estimates_of(posterior: Posterior) -> list[_Estimate]:
+def estimates_of(posterior: Posterior, tests: ToldApart) -> list[_Estimate]:
     """Return the estimates of each chatbot as plain numbers, in the order of the posterior."""
-    from irt_engine.posterior.sequential_tests import told_apart
-    from scheduler.estimator import CAMPAIGN_PRIORS
-
-    # The test stays valid for any number of refits. A planned number of refits would make a board depend on more than
-    # its judgments.
-    tests = told_apart(posterior, looks=None, ability_sd=CAMPAIGN_PRIORS.ability_sd / posterior.scales.unit)
     columns = (
         tests.bounds,
         tests.classes,

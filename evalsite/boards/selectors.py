@@ -14,6 +14,7 @@ from evalsite.boards.chart_data import MARGIN, Pair
 from evalsite.boards.feasibility import evidence_now
 from evalsite.boards.models import Board, BoardChartData, Decision, Refit, Slice, Snapshot
 from evalsite.boards.rows import PRELIMINARY_BELOW, BoardRow
+from evalsite.boards.withdrawn_rows import ranked_rows, rows_now
 from evalsite.campaigns.limits import limits_now
 from evalsite.campaigns.models import Aspect, Campaign, Entrant, LiveSettings
 from evalsite.campaigns.selectors import as_uuid, chatbots_verified, versions_withdrawn, visible_by_key
@@ -57,6 +58,16 @@ class BoardState:
     decided_on: int = 0
     verified: frozenset[str] = frozenset()
     newcomers: tuple[Newcomer, ...] = ()
+
+    @property
+    def rows(self) -> list[BoardRow]:
+        """Return the rows of the snapshot in their order, as readers see them now (`boards.withdrawn_rows`)."""
+        return rows_now(self.snapshot.rows, self.withdrawn) if self.snapshot else []
+
+    @property
+    def ranked(self) -> list[BoardRow]:
+        """Return the rows of the chatbots that take part."""
+        return ranked_rows(self.rows)
 
     @property
     def after_stop(self) -> int:
@@ -248,7 +259,7 @@ def style_result(board_state: BoardState) -> StyleResult | None:
     whole = snapshot_current(board_state.board)
     fit = chart_data_fit(snapshot) or {}
     effects = tuple(StyleEffect(one["name"], one["effect"], one["se"]) for one in fit.get("style", []))
-    rows = whole.rows if whole else []
+    rows = rows_now(whole.rows, board_state.withdrawn) if whole else []
     return StyleResult(effects, {row["version"]: row["rank"] for row in rows if "version" in row})
 
 

@@ -66,7 +66,7 @@ def overview_context(campaign: Campaign) -> dict[str, Any]:
     """Return the context of the overview. The first line answers "is it going well?"."""
     outlook = campaign_status_get(campaign)
     board_state = outlook.board_state
-    rows = board_state.snapshot.rows if board_state and board_state.snapshot else []
+    rows = board_state.ranked if board_state else []
     return {
         "answer": _answer(campaign, outlook),
         "percent": percent(outlook.progress),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from evalsite.boards.chart_data import points
 from evalsite.boards.models import Board, Snapshot
-from evalsite.boards.rows import BoardRow, board_rows
+from evalsite.boards.rows import BoardRow, board_rows, board_tests
 from evalsite.boards.selectors import snapshot_current
 from evalsite.campaigns.models import Campaign
 from evalsite.core.errors import Conflict
@@ -85,7 +85,7 @@ def votes_verify(*, board: Board, votes: Votes) -> Verified:
     rows: dict[str, BoardRow] = {row["version"]: row for row in snapshot.rows}
     # Known ties are not judgments, so exports do not contain them.
     known = {version: row.get("known_ties", 0) for version, row in rows.items()}
-    again = _rows(campaign, votes, snapshot.seed, known)
+    again = _rows(campaign, votes, snapshot, known)
     if rows.keys() != again.keys():
         raise Conflict(f"{votes.path} has other chatbots than the board.", hint="Export this campaign's judgments.")
     pairs = [(rows[version], again[version]) for version in rows]
@@ -97,8 +97,8 @@ def votes_verify(*, board: Board, votes: Votes) -> Verified:
     )
 
 
-def _rows(campaign: Campaign, votes: Votes, seed: int, known: Mapping[str, int]) -> dict[str, BoardRow]:
-    """Map public IDs of versions to their rows in a fit of the file without a warm start.
+def _rows(campaign: Campaign, votes: Votes, snapshot: Snapshot, known: Mapping[str, int]) -> dict[str, BoardRow]:
+    """Map public IDs of versions to their rows in a fit of the file without a warm start, tested as the snapshot is.
 
     known: the known ties.
     """
@@ -121,7 +121,9 @@ def _rows(campaign: Campaign, votes: Votes, seed: int, known: Mapping[str, int])
     cast = [CountedVote(a, b, 0, None, y, True) for a, b, y in zip(first, second, votes.outcome, strict=True)]
     ids = campaign.entrants.values_list("version_id", "version__public_id")
     counts = {version: known.get(str(public_id), 0) for version, public_id in ids}
-    return {row["version"]: row for row in board_rows(_fitted(campaign, table, seed), points(cast, counts)).values()}
+    posterior = _fitted(campaign, table, snapshot.seed)
+    rows = board_rows(posterior, points(cast, counts), board_tests(posterior, snapshot.looks))
+    return {row["version"]: row for row in rows.values()}
 
 
 def _fitted(campaign: Campaign, table: ResponseTable, seed: int) -> Posterior:

@@ -363,7 +363,7 @@ def _pairs(posterior: Posterior) -> tuple[PairRow, ...]:
                 delta=finite_or_none(difference.mean),
                 se=finite_or_none(difference.se),
                 p_better=finite_or_none(difference.p_better),
-                significant=bool(difference.significant),
+                significant=bool(difference.excludes_zero),
                 judgments=int(comparison.judgments),
             )
         )

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
-from evalsite.boards.rows import BoardRow
 from evalsite.boards.selectors import BoardState
 from evalsite.core.terminal import shown
 from evalsite.pages.chatbot import rows_of
@@ -58,22 +57,18 @@ def width(text: str) -> int:
 
 def board_badge(board_state: BoardState) -> Badge:
     """Return the board's name and its headline."""
-    rows: list[BoardRow] = board_state.snapshot.rows if board_state.snapshot else []
     campaign = board_state.campaign
-    words = headline(rows, more_to_come=campaign is None or campaign.collecting)
+    words = headline(board_state.ranked, more_to_come=campaign is None or campaign.collecting)
     return Badge(_short(shown(board_state.board.name)), _short(words.rstrip(".")))
 
 
 def chatbot_badge(board_state: BoardState, chatbot: str) -> Badge:
-    """Return the chatbot's name and its rank, with the range of possible ranks."""
-    row = rows_of(board_state, chatbot)[0]
-    rows: list[BoardRow] = board_state.snapshot.rows if board_state.snapshot else []
-    of = sum(other["group"] == row["group"] for other in rows)
-    words = _("rank %(rank)s of %(of)s on %(board)s") % {
-        "rank": rank_text(row),
-        "of": of,
-        "board": shown(board_state.board.name),
-    }
+    """Return the chatbot's name and its rank, with the range of possible ranks, or that it was withdrawn."""
+    row, board = rows_of(board_state, chatbot)[0], shown(board_state.board.name)
+    of = sum(other["group"] == row["group"] for other in board_state.ranked)
+    words = _("rank %(rank)s of %(of)s on %(board)s") % {"rank": rank_text(row), "of": of, "board": board}
+    if "withdrawn" in row:
+        words = _("withdrawn from %(board)s") % {"board": board}
     return Badge(_short(shown(row["name"])), _short(words))
 
 

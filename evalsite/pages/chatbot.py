@@ -6,12 +6,14 @@ from datetime import datetime
 from typing import Any
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from evalsite.boards.chart_data import Pair
 from evalsite.boards.events import BoardEvent, events_of
 from evalsite.boards.models import Slice
 from evalsite.boards.rows import BoardRow
 from evalsite.boards.selectors import BoardState, Moment, categories_version, chart_data_get, history
+from evalsite.boards.withdrawn_rows import ranked_rows, unranked_rows
 from evalsite.campaigns.models import Campaign
 from evalsite.chatbots.models import Version
 from evalsite.core.errors import NotFound
@@ -34,9 +36,10 @@ class Opponent:
     """Results against one opponent.
 
     bar: where ties begin and where losses begin, in percent.
+    apart: whether the board shows the two as different; None where it is not known.
     """
 
-    rank: int
+    rank: str
     name: str
     url: str
     won: int
@@ -48,6 +51,7 @@ class Opponent:
     difference: str
     interval: str
     chance: str
+    apart: bool | None
     whisker: Whisker
 
 
@@ -70,18 +74,19 @@ class VersionResults:
     withdrawn: str | None
     axis: Axis
     opponents: list[Opponent]
+    different: str
     never_met: int
     panels: Panels
     since: datetime
 
 
 def rows_of(board_state: BoardState, chatbot: str) -> list[BoardRow]:
-    """Return the rows of the chatbot's versions, strongest first.
+    """Return the rows of the chatbot's versions, strongest first; withdrawn ones last.
 
     Raises NotFound.
     """
-    rows: list[BoardRow] = board_state.snapshot.rows if board_state.snapshot else []
-    found = [row for row in rows if row["chatbot"] == chatbot]
+    rows = board_state.rows
+    found = [row for row in (*ranked_rows(rows), *unranked_rows(rows)) if row["chatbot"] == chatbot]
     if not found:
         raise NotFound(_("There is no such chatbot on this board."), hint=_("Choose one from the ranking."))
     return found
@@ -101,7 +106,7 @@ def chatbot_context(board_state: BoardState, key: str, chatbot: str) -> dict[str
 
 def _context(board_state: BoardState, key: str, chatbot: str) -> dict[str, Any]:
     snapshot = board_state.snapshot
-    own = rows_of(board_state, chatbot)
+    own, rows = rows_of(board_state, chatbot), board_state.rows
     assert snapshot is not None  # noqa: S101 - it has rows
     record = chart_data_get(snapshot)
     moments = history(snapshot)
@@ -114,7 +119,7 @@ def _context(board_state: BoardState, key: str, chatbot: str) -> dict[str, Any]:
         "organisation": organisation_text(own[0], board_state.verified),
         "kind": {"live": _("live endpoint"), "static": _("static file of replies")}.get(own[0]["kind"], ""),
         "recorded": record is not None,
-        "standings": [_version_results(row, board_state, links, snapshot.rows, pairs, moments, events) for row in own],
+        "standings": [_version_results(row, board_state, links, rows, pairs, moments, events) for row in own],
         "preview": preview(own[0], board_state),
         "strengths": strengths_of(own[0], board_state, links),
         "prompts": None if counts is None else _notable_prompts(counts, links),
@@ -212,17 +217,22 @@ def _by_prompt(row: BoardRow, board_state: BoardState) -> dict[int, Votes]:
 
 def preview(row: BoardRow, board_state: BoardState) -> str:
     """Describe the chatbot in one line, for shared links."""
-    return _("Rank %(rank)s of %(of)s on %(board)s: ability %(ability)s (%(interval)s).") % {
-        "rank": rank_text(row),
-        "of": _size(row, board_state.snapshot.rows if board_state.snapshot else []),
+    words = {
         "board": shown(board_state.board.name),
         "ability": signed(row["ability"]),
         "interval": interval_text(row["lower"], row["upper"]),
     }
+    if "withdrawn" in row:
+        return _("Withdrawn from %(board)s: ability %(ability)s (%(interval)s).") % words
+    return _("Rank %(rank)s of %(of)s on %(board)s: ability %(ability)s (%(interval)s).") % {
+        **words,
+        "rank": rank_text(row),
+        "of": _size(row, board_state.rows),
+    }
 
 
 def _size(row: BoardRow, rows: list[BoardRow]) -> int:
-    return sum(other["group"] == row["group"] for other in rows)
+    return sum(other["group"] == row["group"] for other in ranked_rows(rows))
 
 
 def _version_results(
@@ -243,7 +253,7 @@ def _version_results(
     return VersionResults(
         version=row.get("version_label", ""),
         rank=rank_text(row),
-        rank_class=row.get("rank_class"),
+        rank_class=None if "withdrawn" in row else row.get("rank_class"),
         of=size,
         ability=signed(row["ability"]),
         interval=interval_text(row["lower"], row["upper"]),
@@ -253,20 +263,32 @@ def _version_results(
         known_ties=row.get("known_ties", 0),
         preliminary=row["preliminary"],
         status=status_of(row, rows, board_state.withdrawn).word,
-        withdrawn=board_state.withdrawn.get(row.get("version", "")),
+        withdrawn=row.get("withdrawn"),
         axis=axis,
         opponents=[_opponent(pair, rows[pair.second], links, axis) for pair in met],
-        never_met=size - 1 - len(met),
+        different=_different(met),
+        never_met=sum(other["group"] == row["group"] for other in rows) - 1 - len(met),
         panels=panels([row], moments, events),
         since=with_it[0].created_at,
     )
+
+
+def _different(met: list[Pair]) -> str:
+    """Say from how many of its opponents the board shows it as different; empty where that is not known."""
+    if not met or any(pair.apart is None for pair in met):
+        return ""
+    return ngettext(
+        "The board shows it as different from %(n)s of %(all)s opponent.",
+        "The board shows it as different from %(n)s of %(all)s opponents.",
+        len(met),
+    ) % {"n": sum(bool(pair.apart) for pair in met), "all": len(met)}
 
 
 def _opponent(pair: Pair, other: BoardRow, links: Links, axis: Axis) -> Opponent:
     lower, upper = pair.mean - pair.margin, pair.mean + pair.margin
     bar = (round(100 * pair.won / pair.judgments, 2), round(100 * (pair.won + pair.tied) / pair.judgments, 2))
     return Opponent(
-        rank=other["rank"],
+        rank="–" if "withdrawn" in other else str(other["rank"]),
         name=shown(other["name"]),
         url=links.to("board_chatbot", other["chatbot"]),
         won=pair.won,
@@ -278,5 +300,6 @@ def _opponent(pair: Pair, other: BoardRow, links: Links, axis: Axis) -> Opponent
         difference=signed(pair.mean),
         interval=interval_text(lower, upper),
         chance=chance(pair.p_above),
+        apart=pair.apart,
         whisker=whisker(axis, lower, pair.mean, upper),
     )

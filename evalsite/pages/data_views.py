@@ -49,7 +49,7 @@ def board_table(request: HttpRequest, key: str, name: str) -> HttpResponse:
         return JsonResponse(board_json(state))
     if name != "board.csv":
         raise NotFound(_("There is no such file."), hint=_("The page of the data names all files."))
-    response = HttpResponse(board_csv(state.snapshot), content_type="text/csv; charset=utf-8")
+    response = HttpResponse(board_csv(state), content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{state.board.slug}-board.csv"'
     return response
 

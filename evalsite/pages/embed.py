@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from evalsite.boards.models import Board
-from evalsite.boards.rows import BoardRow
 from evalsite.boards.selectors import BoardState, board_get
 from evalsite.core.errors import NotFound
 from evalsite.presentation.board_head import headline
@@ -38,8 +37,7 @@ class EmbedOptions:
 
 def embed_context(board_state: BoardState, key: str, look: EmbedOptions) -> dict[str, Any]:
     """Return the strongest rows of the board or slice."""
-    rows: list[BoardRow] = board_state.snapshot.rows if board_state.snapshot else []
-    campaign, links = board_state.campaign, Links.of(board_state, key)
+    rows, campaign, links = board_state.ranked, board_state.campaign, Links.of(board_state, key)
     shown = rows[: look.rows]
     return {
         "name": board_state.board.name,
@@ -69,7 +67,7 @@ def snippet(board_state: BoardState) -> str:
     key = _anonymous_key(board_state.board)
     if not key:
         return ""
-    size = len(board_state.snapshot.rows) if board_state.snapshot else 0
+    size = len(board_state.ranked)
     height = HEAD_PX + ROW_PX * min(max(size, 1), ROWS)
     name = board_state.board.name.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
     address = Links.of(board_state, key).to("board_embed", rows=str(ROWS)).replace("&", "&amp;")

@@ -83,7 +83,7 @@ def prompt_input(board_state: BoardState, key: str, public_id: uuid.UUID) -> Pro
     prompt = Prompt.objects.filter(public_id=public_id, prompt_set__campaigns=campaign).first() if campaign else None
     if campaign is None or prompt is None:
         raise NotFound(_("There is no such prompt on this board."), hint=_("Choose one of its prompts."))
-    rows: list[BoardRow] = board_state.snapshot.rows if board_state.snapshot else []
+    rows = board_state.rows
     pairs = cached_part(f"prompt-pairs-{prompt.pk}-{stamp(board_state)}", lambda: _pairs(board_state, prompt, rows))
     found = cached_part(
         f"prompt-findings-{campaign.pk}-{stamp(board_state)}", lambda: findings_of(campaign, "prompts"), for_s=60
@@ -193,7 +193,10 @@ def information(given: PromptInput) -> Figure:
         len(pairs),
     ) % {"reach": fixed(given.reach), "near": near, "all": len(pairs)}
     columns = ["chatbot", "rank", "ability", "information"]
-    table: list[list[Cell]] = [[row["name"], row["rank"], row["ability"], given.told(row["ability"])] for row in rows]
+    table: list[list[Cell]] = [
+        [row["name"], None if "withdrawn" in row else row["rank"], row["ability"], given.told(row["ability"])]
+        for row in rows
+    ]
     return Figure("information", _("Whom it tells apart"), finding, Table(columns, table), _curve(given, rows))
 
 
@@ -223,7 +226,7 @@ def _label(row: BoardRow, space: float) -> tuple[str, float]:
     """Return the label that fits beside a point with this much space to its side, and its width in percent."""
     name = shown(row["name"])
     name = name if len(name) <= LONGEST_LABEL else f"{name[: LONGEST_LABEL - 1]}…"
-    for label in (name, str(row["rank"])):
+    for label in (name, "–" if "withdrawn" in row else str(row["rank"])):
         width = LETTER_PERCENT * len(label) + APART
         if 2 * space >= width:
             return label, width

@@ -8,7 +8,6 @@ from django.conf import settings
 from django.utils import translation
 from django.utils.formats import date_format
 
-from evalsite.boards.rows import BoardRow
 from evalsite.boards.selectors import BoardState
 from evalsite.core.terminal import shown
 from evalsite.presentation.board_head import headline
@@ -59,7 +58,7 @@ def _drawn(picture: Picture) -> bytes:
 
 def picture_of(board_state: BoardState) -> Picture:
     """Return the strongest rows of the largest part. Another part would need its own axis."""
-    rows: list[BoardRow] = board_state.snapshot.rows if board_state.snapshot else []
+    rows = board_state.ranked
     pictured = [row for row in rows if row["group"] == 1][:ROWS]
     axis = axis_for([row["lower"] for row in pictured], [row["upper"] for row in pictured])
     campaign = board_state.campaign
@@ -76,7 +75,7 @@ def picture_of(board_state: BoardState) -> Picture:
                 name=plain_line(shown(row["name"])),
                 ability=f"{signed(row['ability'])} ({interval_text(row['lower'], row['upper'])})",
                 whisker=whisker(axis, row["lower"], row["ability"], row["upper"]),
-                faint=row["preliminary"] or row.get("version", "") in board_state.withdrawn,
+                faint=row["preliminary"],
             )
             for row in pictured
         ],

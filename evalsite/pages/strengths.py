@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Any
 
@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from evalsite.boards.models import Slice
 from evalsite.boards.rows import BoardRow
 from evalsite.boards.selectors import BoardState, Category, categories_of
+from evalsite.boards.withdrawn_rows import ranked_rows, rows_now
 from evalsite.campaigns.models import Campaign
 from evalsite.chatbots.models import Reply
 from evalsite.presentation.chart_geometry import Axis, Whisker, axis_for, whisker
@@ -62,7 +63,9 @@ def strengths_of(row: BoardRow, board_state: BoardState, links: Links) -> Streng
     if board_state.slice is not None:
         return None
     found = [
-        (each, own) for each in categories_of(board_state.board) if (own := _same_version(row, each.rows)) is not None
+        (each, own)
+        for each in (_now(one, board_state) for one in categories_of(board_state.board))
+        if (own := _same_version(row, each.rows)) is not None
     ]
     if not found:
         return None
@@ -71,6 +74,10 @@ def strengths_of(row: BoardRow, board_state: BoardState, links: Links) -> Streng
     axis = axis_for(reach, reach)
     shown = [_category_result(row, own, category, len(found), axis, links) for category, own in found]
     return Strengths(_finding(shown), axis, axis.x(row["ability"]), shown)
+
+
+def _now(category: Category, board_state: BoardState) -> Category:
+    return replace(category, rows=rows_now(category.rows, board_state.withdrawn))
 
 
 def _same_version(row: BoardRow, rows: Sequence[BoardRow]) -> BoardRow | None:
@@ -87,7 +94,7 @@ def _category_result(
         name=category.name,
         url=filtered.to("board"),
         rank=rank_text(own),
-        of=sum(each["group"] == 1 for each in category.rows),
+        of=sum(each["group"] == 1 for each in ranked_rows(category.rows)),
         ability=signed(own["ability"]),
         interval=interval_text(own["lower"], own["upper"]),
         judgments=own["judgments"],

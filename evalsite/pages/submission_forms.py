@@ -40,6 +40,7 @@ class SubmitForm(forms.Form):
     )
     link = _text("link", _("Link"), _("To more about the chatbot."), inputmode="url")
     licence = _text("licence", _("Licence"))
+    price = _text("price", _("Price"), _("Such as $0.15 per million input tokens. The board shows it."))
     base_model = _text("base_model", _("Base model"))
     description = forms.CharField(
         label=_("Description"),
@@ -91,7 +92,7 @@ class SubmitForm(forms.Form):
 
     OF_FILES = ("file", "encoding")
     OF_ENDPOINTS = ("adapter", "url", "model", "reply_path", "secret")
-    CARD = ("name", "label", "readme", "link", "licence", "base_model", "description")
+    CARD = ("name", "label", "readme", "link", "licence", "price", "base_model", "description")
 
     def __init__(
         self, settings: SubmissionSettings, organisations: list[Organisation], data: Any = None, files: Any = None,

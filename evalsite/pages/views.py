@@ -61,7 +61,7 @@ def home(request: HttpRequest) -> HttpResponse:
 
 def _entry(board: Board) -> dict[str, Any]:
     board_state = board_state_get(board)
-    rows = board_state.snapshot.rows if board_state.snapshot else []
+    rows = board_state.ranked
     collecting = board_state.campaign is None or board_state.campaign.collecting
     return {
         "headline": headline(rows, more_to_come=collecting) if rows else "",

@@ -37,8 +37,7 @@ def board_context(board_state: BoardState, key: str, *, here: str = "board", cut
 
     here: name of the open page.
     """
-    rows: list[BoardRow] = board_state.snapshot.rows if board_state.snapshot else []
-    campaign = board_state.campaign
+    rows, campaign = board_state.ranked, board_state.campaign
     cut, links = cut or Cut(), Links.of(board_state, key)
     return {
         "key": key,
@@ -126,7 +125,7 @@ def _counts(board_state: BoardState, rows: list[BoardRow]) -> dict[str, Any]:
 def chatbots_of(board_state: BoardState) -> int:
     """Return the number of ranked chatbots that still take part, or of entrants before the first ranking."""
     if board_state.snapshot and board_state.snapshot.rows:
-        return sum(row.get("version", "") not in board_state.withdrawn for row in board_state.snapshot.rows)
+        return len(board_state.ranked)
     return board_state.campaign.entrants.filter(state=Entrant.State.ACTIVE).count() if board_state.campaign else 0
 
 

@@ -30,7 +30,9 @@ def interval_text(lower: float, upper: float) -> str:
 
 
 def rank_text(row: BoardRow) -> str:
-    """Format the rank with its possible range in brackets: "2 (1–4)"."""
+    """Format the rank with its possible range in brackets: "2 (1–4)". A withdrawn chatbot has none."""
+    if "withdrawn" in row:
+        return "–"
     if row["rank_lower"] == row["rank_upper"]:
         return str(row["rank"])
     return f"{row['rank']} ({row['rank_lower']}–{row['rank_upper']})"

@@ -4,7 +4,7 @@ Sorting and searching only select rows. They compute nothing again.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 
 from evalsite.boards.rows import BoardRow
 from evalsite.boards.selectors import BoardState, StyleResult, style_result
+from evalsite.boards.withdrawn_rows import ranked_rows, unranked_rows
 from evalsite.campaigns.plans import MOST_TIERS
 from evalsite.core.terminal import shown
 from evalsite.presentation.chart_geometry import Axis, Whisker, axis_for, whisker
@@ -21,6 +22,7 @@ from evalsite.presentation.filter_text import missing_text
 from evalsite.presentation.formatting import chance, fixed, interval_text, share, signed
 from evalsite.presentation.links import Links
 from evalsite.presentation.page_cache import cached_part
+from evalsite.submissions.board_cards import BoardCard, board_cards
 
 SEARCH_AT_MOST = 80  # Maximum characters of a search.
 
@@ -70,12 +72,13 @@ class ShownRow:
     name: str
     url: str
     beside: list[str]
-    withdrawn: str | None
     preliminary: bool
     noted: bool  # Whether the status is shown beside the name.
     status: str
     tier: int | None
     moved: str
+    organisation: str
+    card: BoardCard | None
     ability_text: str
     against_average: str
     interval_text: str
@@ -83,6 +86,20 @@ class ShownRow:
     win_rate_text: str
     judgments: int
     whisker: Whisker
+
+
+@dataclass(frozen=True, slots=True)
+class WithdrawnRow:
+    """A chatbot that no longer takes part, below the ranking. status: withdrawn or retired."""
+
+    name: str
+    url: str
+    beside: list[str]
+    status: str
+    reason: str
+    ability_text: str
+    interval_text: str
+    judgments: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +131,8 @@ SORTS: dict[str, Callable[[BoardRow], Any]] = {
     "tier": lambda row: (row.get("tier") or math.inf, row["rank"]),
 }
 DESCENDING = {"win_rate", "judgments"}
-MORE_COLUMNS = ("interval", "se", "win_rate", "tier", "status")  # On request.
+SOMETIMES = ("tier", "submitted", "licence", "price")  # Where any row has a value.
+MORE_COLUMNS = ("interval", "se", "win_rate", "status", "organisation", *SOMETIMES)  # On request.
 
 
 def tier_words(rows: Sequence[BoardRow]) -> dict[int, str]:
@@ -151,10 +169,14 @@ def ranking_html(board_state: BoardState, key: str, cut: Cut) -> str:
 
 def ranking_context(board_state: BoardState, key: str, cut: Cut) -> dict[str, Any]:
     """Return the context of _ranking.html."""
-    rows: list[BoardRow] = board_state.snapshot.rows if board_state.snapshot else []
+    known = board_state.rows
+    rows, gone = ranked_rows(known), unranked_rows(known)
     tier = next((tier for row in rows if str(tier := row.get("tier")) == cut.tier), None)  # None: all tiers
-    found = [row for row in rows if _matches(row, cut.search) and tier in {None, row.get("tier")}]
+    found, gone = ([row for row in some if _found(row, cut.search, tier)] for some in (rows, gone))
     links, style = Links.of(board_state, key), style_result(board_state)
+    cards = board_cards(board_state.board.campaigns.all()) if cut.more else {}
+    given, tiers = _given(rows, cards), any(row.get("tier") for row in rows)
+    columns = _columns(cut, links, [*given, *(["tier"] if tiers else [])])
     return {
         "board": board_state.board,
         "state": board_state.campaign.state if board_state.campaign else "",
@@ -166,26 +188,43 @@ def ranking_context(board_state: BoardState, key: str, cut: Cut) -> dict[str, An
         "whole_url": reverse("board", args=[key]),
         "live_url": links.to("board_ranking", **cut.asked()),
         "cut": cut,
-        "columns": _columns(cut, links, tiers=any(row.get("tier") for row in rows)),
+        "columns": columns,
         "more": cut.more,
         "more_url": links.to("board", **cut.asked(columns="more")),
         "fewer_url": links.to("board", **cut.asked(columns="", sort="" if cut.sort in MORE_COLUMNS else cut.sort)),
-        "tiers": any(row.get("tier") for row in rows),
-        "of": len(rows),
-        "found": len(found),
+        "tiers": tiers,
+        "given": given,
+        "rest": len(columns) - 3,
+        "of": len(known),
+        "found": len(found) + len(gone),
         "groups": max((row["group"] for row in rows), default=0),
         "style_rows": style_rows(style),
-        "parts": parts_of(rows, found, cut, links, board_state, style),
+        "parts": parts_of(rows, found, cut, links, board_state, style, cards),
+        "withdrawn": [_withdrawn_row(row, known, links, board_state) for row in gone],
     }
 
 
-def _matches(row: BoardRow, search: str) -> bool:
-    """Return whether each word occurs in the name or the organisation."""
+def _found(row: BoardRow, search: str, tier: int | None) -> bool:
+    """Return whether each word occurs in the name or the organisation, and the tier is the chosen one."""
+    if tier not in {None, row.get("tier")}:
+        return False
     text = f"{row['name']} {row['organisation']}".casefold()
     return all(word in text for word in search.casefold().split())
 
 
-def _columns(cut: Cut, links: Links, *, tiers: bool) -> list[Column]:
+def _given(rows: Sequence[BoardRow], cards: Mapping[str, BoardCard]) -> list[str]:
+    """Return the columns of cards that have a value in any row."""
+    shown = [cards[row["version"]] for row in rows if row.get("version") in cards]
+    values = {
+        "submitted": bool(shown),
+        "licence": any(one.licence for one in shown),
+        "price": any(one.price for one in shown),
+    }
+    return [name for name, has in values.items() if has]
+
+
+def _columns(cut: Cut, links: Links, given: Collection[str]) -> list[Column]:
+    """Return the columns; those of cards and tiers only where they are `given`."""
     wins = _("Wins and half of the ties, known ones too. It depends on whom it met; the ability allows for that")
     drawn = _("Bar: where the ability plausibly lies. Dot: the best estimate. Line at 0: the average chatbot")
     average = _("Expected share of votes against the average chatbot of this board; a tie counts half")
@@ -200,10 +239,15 @@ def _columns(cut: Cut, links: Links, *, tiers: bool) -> list[Column]:
         ("se", _("SE"), _("Standard error of the ability: smaller is surer")),
         ("win_rate", _("Wins"), wins),
         ("judgments", _("Judgments"), _("Comparisons this chatbot took part in")),
-        *([("tier", _("Tier"), _("1: the strongest chatbots of this board"))] if tiers else []),
+        ("tier", _("Tier"), _("1: the strongest chatbots of this board")),
         ("status", _("Status"), status),
+        ("organisation", _("Organisation"), ""),
+        ("submitted", _("Submitted"), ""),
+        ("licence", _("Licence"), _("As its submitter gave it")),
+        ("price", _("Price"), _("As its submitter gave it")),
     ]
-    return [_column(cut, links, *head) for head in heads if cut.more or head[0] not in MORE_COLUMNS]
+    shown = [head for head in heads if head[0] not in SOMETIMES or head[0] in given]
+    return [_column(cut, links, *head) for head in shown if cut.more or head[0] not in MORE_COLUMNS]
 
 
 def _column(cut: Cut, links: Links, slug: str, label: str, tip: str) -> Column:
@@ -219,6 +263,7 @@ def parts_of(
     links: Links,
     board_state: BoardState,
     style: StyleResult | None = None,
+    cards: Mapping[str, BoardCard] | None = None,
 ) -> list[RankingPart]:
     """Return the parts of the ranking.
 
@@ -247,6 +292,7 @@ def parts_of(
                         status_of(row, rows, withdrawn, new),
                         around[i : i + 3],
                         moved_text(row, style),
+                        (cards or {}).get(row.get("version", "")),
                     )
                     for i, row in enumerate(shown)
                 ],
@@ -280,6 +326,19 @@ def status_of(
     others = [each.get("version", "") for each in rows if each["chatbot"] == row["chatbot"]]
     replaced = any(version not in withdrawn for version in others)
     return Status(_("retired") if replaced else _("withdrawn"), reason)
+
+
+def _withdrawn_row(row: BoardRow, rows: list[BoardRow], links: Links, board_state: BoardState) -> WithdrawnRow:
+    return WithdrawnRow(
+        name=shown(row["name"]),
+        url=links.to("board_chatbot", row["chatbot"]),
+        beside=_NameSuffix(rows, board_state.verified).of(row),
+        status=status_of(row, rows, board_state.withdrawn).word,
+        reason=row["withdrawn"],
+        ability_text=signed(row["ability"]),
+        interval_text=interval_text(row["lower"], row["upper"]),
+        judgments=row["judgments"],
+    )
 
 
 class _NameSuffix:
@@ -346,6 +405,7 @@ def _shown_row(
     status: Status,
     classes: list[int | None],
     moved: str,
+    card: BoardCard | None,
 ) -> ShownRow:
     before, own, after = classes
     return ShownRow(
@@ -358,12 +418,13 @@ def _shown_row(
         name=shown(row["name"]),  # Imported votes, and rows from before names were checked.
         url=links.to("board_chatbot", row["chatbot"]),
         beside=beside.of(row),
-        withdrawn=status.reason,
         preliminary=row["preliminary"],
-        noted=row["preliminary"] or status.reason is not None or status.word == _("new"),
+        noted=row["preliminary"] or status.word == _("new"),
         status=status.word,
         tier=row.get("tier"),
         moved=moved,
+        organisation=organisation_text(row, beside.verified),
+        card=card,
         ability_text=signed(row["ability"]),
         against_average=chance(1 / (1 + math.exp(-row["ability"]))),
         interval_text=interval_text(row["lower"], row["upper"]),

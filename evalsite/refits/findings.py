@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from evalsite.boards.chart_data import DIFFERENCES, DIGITS, MARGIN, points
 from evalsite.boards.models import Snapshot
-from evalsite.boards.rows import BoardRow, board_rows
+from evalsite.boards.rows import BoardRow, board_rows, board_tests
 from evalsite.boards.services import board_default
 from evalsite.campaigns.models import Campaign
 from evalsite.core.db import write_transaction
@@ -270,7 +270,8 @@ def input_without(given: FitInput, annotator: int) -> FitInput:
 
 def _rows(given: FitInput) -> dict[int, BoardRow]:
     try:
-        return board_rows(given.fit()[0].posterior, points(given.votes))
+        posterior = given.fit()[0].posterior
+        return board_rows(posterior, points(given.votes), board_tests(posterior, None))
     except EngineError as error:
         message = _("The fit failed: %(error)s.") % {"error": error}
         raise Conflict(message, reason=Reason("fit_failed", {"rest": str(error)})) from error

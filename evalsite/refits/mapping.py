@@ -39,6 +39,7 @@ from evalsite.prompts.models import Prompt
 from evalsite.refits.designs import design_of, overlap_of
 from evalsite.refits.known_ties import fitted_mark, ties_fitted
 from evalsite.refits.models import Findings
+from evalsite.refits.planned_looks import looks_planned
 from evalsite.refits.vote_cache import VOTE_CACHE
 from evalsite.scorecards.annotated_replies import replies_annotated
 from irt_engine import FitResult, Posterior, ResponseTable, WarmStart
@@ -139,7 +140,7 @@ def votes_to_screen(board: Board, given: FitInput) -> Sequence[CountedVote]:
 
 
 def input_mark(board: Board) -> str:
-    """Return a hash of everything that the fit and the screening of a board depend on, without reading votes."""
+    """Return a hash of everything that fit, tests and screening of a board depend on, without reading votes."""
     campaigns = list(board.campaigns.order_by("pk"))
     own = board.default_of
     words = (ENGINE, _model(campaigns), campaigns[0].seed if campaigns else 0, board.aspect_id, board.category)
@@ -147,6 +148,8 @@ def input_mark(board: Board) -> str:
     if own and own.gold_mark is not None:
         withdrawn = GoldWithdrawal.objects.filter(item__campaign=own).count()
         screening += f",{own.gold_mark},{withdrawn}"
+    if (looks := looks_planned(campaigns)) is not None:
+        screening += f",{looks} looks"
     marks = (screening, counted_votes_version(campaigns), fitted_mark(campaigns))
     return hashlib.sha256(f"{words};{';'.join(marks)}".encode()).hexdigest()
 

@@ -21,7 +21,7 @@ from django.utils import timezone
 
 from evalsite.boards.chart_data import Pair, fit_facts, pairs, points, sensitivity_facts
 from evalsite.boards.models import Board, BoardChartData, Decision, Refit, Snapshot
-from evalsite.boards.rows import BoardRow, board_rows
+from evalsite.boards.rows import BoardRow, board_rows, board_tests
 from evalsite.boards.services import board_default, board_tell
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import pilot_end, refit_request
@@ -43,6 +43,7 @@ from evalsite.refits.designs import rules_of
 from evalsite.refits.gold_findings import gold_counts
 from evalsite.refits.known_ties import by_version, known_ties
 from evalsite.refits.mapping import ENGINE, FitInput, Planner, fit_input, input_mark, votes_to_screen
+from evalsite.refits.planned_looks import looks_at_stop, looks_planned
 from evalsite.refits.planning import Planned, planned_of, queue_begin, queue_finish
 from evalsite.refits.screening import ExclusionChange, changes_make, changes_wanted
 from evalsite.refits.services import (
@@ -80,6 +81,7 @@ class Fitted:
     given: None if nothing can have changed since that snapshot; then no vote was read.
     shown: the content for pages; None if it is stored already.
     mark: the version of the input that was read.
+    looks: number of looks for the tests of differences; None is valid at any number.
     """
 
     posterior: Posterior
@@ -88,6 +90,7 @@ class Fitted:
     snapshot: Snapshot | None
     shown: BoardContent | None
     mark: str
+    looks: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,11 +277,16 @@ def fitted_of(board: Board, given: FitInput, mark: str, began: datetime) -> Fitt
 
     A failure is stored, then raised.
     """
-    same = board.snapshots.filter(input_sha256=given.sha256).first()
+    looks = _looks(board, given)
+    fitted_before = board.snapshots.filter(input_sha256=given.sha256)
+    same = fitted_before.filter(looks=looks).first()
     if same is not None:
         posterior = Posterior.from_bytes(bytes(same.posterior))
-        shown = None if _has_record(board, same) else _shown(board, posterior, given)
-        return Fitted(posterior, given, 0.0, same, shown, mark)
+        shown = None if _has_record(board, same) else _shown(board, posterior, given, looks)
+        return Fitted(posterior, given, 0.0, same, shown, mark, looks)
+    earlier = fitted_before.order_by("-number").first()
+    if earlier is not None:
+        return _tested_again(board, earlier, given, mark, looks)
     # Read posteriors of this engine version only, because another version may encode them differently.
     last = board.snapshots.filter(engine=ENGINE).order_by("-number").first()
     clock = time.perf_counter()
@@ -290,8 +298,25 @@ def fitted_of(board: Board, given: FitInput, mark: str, began: datetime) -> Fitt
             Refit.objects.create(board=board, outcome=Refit.Outcome.FAILED, message=str(error), started_at=began)
         raise
     seconds = time.perf_counter() - clock
-    shown = _shown(board, found.posterior, given, found.warm_start, merged)
-    return Fitted(found.posterior, given, seconds, None, shown, mark)
+    shown = _shown(board, found.posterior, given, looks, found.warm_start, merged)
+    return Fitted(found.posterior, given, seconds, None, shown, mark, looks)
+
+
+def _looks(board: Board, given: FitInput) -> int | None:
+    """Return the number of looks at the board with this input; None while votes may come in, or if none are planned."""
+    planned = looks_planned(list(board.campaigns.select_related("stopping")))
+    seen = board.snapshots.values_list("input_sha256", flat=True) if planned else ()
+    return looks_at_stop(planned, set(seen), given.sha256)
+
+
+def _tested_again(board: Board, earlier: Snapshot, given: FitInput, mark: str, looks: int | None) -> Fitted:
+    """Return the fit of a snapshot with another number of looks, for a new snapshot: only the tests change."""
+    stored = bytes(earlier.posterior)
+    posterior = Posterior.from_bytes(stored)
+    shown = _shown(board, posterior, given, looks)
+    record = BoardChartData.objects.filter(board=board, snapshot=earlier).values_list("fit", flat=True).first() or {}
+    fit = shown.fit | {"merged": record.get("merged")}
+    return Fitted(posterior, given, earlier.seconds, None, replace(shown, fit=fit, posterior=stored), mark, looks)
 
 
 def _unchanged(board: Board, mark: str) -> Snapshot | None:
@@ -310,12 +335,14 @@ def _shown(
     board: Board,
     posterior: Posterior,
     given: FitInput,
+    looks: int | None,
     warm_start: WarmStart | None = None,
     merged: MergedPrompts | None = None,
 ) -> BoardContent:
     known = known_ties(board, [int(name) for name in posterior.chatbots])
-    rows = board_rows(posterior, points(given.votes, by_version(known)))
-    results = pairs(posterior, given.votes, list(rows), known)
+    tests = board_tests(posterior, looks)
+    rows = board_rows(posterior, points(given.votes, by_version(known)), tests)
+    results = pairs(tests, posterior, given.votes, list(rows), known)
     stored = posterior.to_bytes(warm_start)
     return BoardContent(list(rows.values()), results, fit_facts(posterior, len(given.ties), merged), stored)
 
@@ -354,6 +381,7 @@ def _snapshot(board: Board, fitted: Fitted, given: FitInput | None, shown: Board
         annotators=given.annotators,
         converged=fitted.posterior.converged,
         seconds=fitted.seconds,
+        looks=fitted.looks,
         rows=shown.rows,
         posterior=shown.posterior,
     )
@@ -388,6 +416,8 @@ def _act(
         return None
     if verdict.stop:
         campaign_close(campaign=now, reason=verdict.reason)
+        if looks_planned([now]) is not None:
+            refit_request(now)  # Now that the number of looks is known, the board is tested again.
         log.info("campaign %s stopped: %s", now.slug, verdict.reason)
         return None
     notice_request(now, "progress", evidence={key: float(value) for key, value in verdict.evidence.items()})

@@ -6,6 +6,8 @@ from django.utils import timezone
 
 from evalsite.boards.models import Board
 from evalsite.boards.selectors import snapshot_current
+from evalsite.boards.withdrawn_rows import rows_now
+from evalsite.campaigns.selectors import versions_withdrawn
 from evalsite.chatbots.models import Reply
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import TouchstoneError
@@ -125,7 +127,8 @@ def _place(board: Board) -> None:
     if campaign is None:
         return
     ended = not campaign.collecting
-    rows = {row.get("version", ""): row for row in snapshot.rows} if snapshot else {}
+    now = rows_now(snapshot.rows, versions_withdrawn([campaign])) if snapshot else []
+    rows = {row.get("version", ""): row for row in now}
     waiting = Submission.objects.filter(campaign=campaign, state=Submission.State.JOINED).select_related("version")
     for submission in waiting:
         row = rows.get(str(submission.version.public_id)) if submission.version else None

@@ -15,7 +15,7 @@ from evalsite.core.confusable_names import hidden_sign
 from evalsite.core.errors import InvalidInput, TooLarge
 from evalsite.core.row_files import unstorable
 
-LONGEST = {"name": 200, "label": 100, "link": 500, "licence": 200, "base_model": 300, "description": 2000}
+LONGEST = {"name": 200, "label": 100, "link": 500, "licence": 200, "price": 100, "base_model": 300, "description": 2000}
 LONGEST_README, LONGEST_FRONT = 1_000_000, 100_000
 _FRONT = re.compile(r"\A﻿?---[ \t]*\r?\n(.*?\r?\n)---[ \t]*(?:\r?\n|\Z)", re.DOTALL)
 _HEADING = re.compile(r"^#[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
@@ -29,6 +29,7 @@ class ChatbotCard:
     label: str = ""
     link: str = ""
     licence: str = ""
+    price: str = ""
     base_model: str = ""
     description: str = ""
 
@@ -94,6 +95,7 @@ def _card_read(readme: bytes) -> dict[str, str]:
         "name": _first(front, "model_name", "name") or _indexed_name(front) or (heading[1] if heading else ""),
         "link": _first(front, "link", "homepage", "repo", "url"),
         "licence": _licence(front),
+        "price": _first(front, "price"),
         "base_model": _first(front, "base_model"),
         "description": (_first(front, "description", "summary") or _paragraph(body))[: LONGEST["description"]],
     }

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from evalsite.boards.models import Board, Snapshot
 from evalsite.boards.rows import PRELIMINARY_BELOW, BoardRow
 from evalsite.boards.selectors import Moment, history, snapshot_current
+from evalsite.boards.withdrawn_rows import rows_now
 from evalsite.campaigns.models import Campaign
-from evalsite.campaigns.selectors import aspect_primary
+from evalsite.campaigns.selectors import aspect_primary, versions_withdrawn
 from evalsite.chatbots.models import Reply, Version
 from evalsite.judgments.selectors import votes_counted
 from evalsite.prompts.models import Prompt
@@ -36,7 +37,8 @@ def results_of(submission: Submission) -> Results:
     board = Board.objects.filter(default_of=submission.campaign_id).first()
     snapshot = snapshot_current(board) if board and submission.version_id else None
     version = str(submission.version.public_id) if submission.version else ""
-    rows: list[BoardRow] = snapshot.rows if snapshot else []
+    gone = versions_withdrawn([submission.campaign]) if snapshot else {}
+    rows = rows_now(snapshot.rows, gone) if snapshot else []
     row = next((one for one in rows if one.get("version") == version), None)
     judgments = row["judgments"] if row else 0
     on_board = submission.state in Submission.ON_BOARD

@@ -43,14 +43,15 @@ class Difference:
         Posterior mean and standard error, in units of ability.
     p_better : float
         Probability that b is better.
-    significant : bool
-        Whether the 95 % interval excludes 0.
+    excludes_zero : bool
+        Whether the 95 % interval excludes 0. It holds for one pair and one look; `told_apart` allows for all pairs and
+        all looks.
     """
 
     mean: float
     se: float
     p_better: float
-    significant: bool
+    excludes_zero: bool
 
 
 def difference_of(mean: float, se: float) -> Difference:
@@ -60,12 +61,12 @@ def difference_of(mean: float, se: float) -> Difference:
     ----------
     mean, se : float
         Mean and standard error of chatbots' abilities or of a comparison. Without uncertainty (se 0), equal
-        chatbots have probability 1/2 and are not significant; any other difference is certain.
+        chatbots have probability 1/2 and an interval of 0 alone; any other difference is certain.
 
     Returns
     -------
     Difference
-        The difference with its probability and significance.
+        The difference with its probability.
     """
     z = mean / se if se > 0 else math.copysign(math.inf, mean) if mean else 0.0
     return Difference(mean, se, float(ndtr(z)), bool(abs(z) > quantile(0.95)))
@@ -212,8 +213,9 @@ class Posterior(PosteriorMoments):
     def rank_bounds(self, level: float = 0.95, *, simultaneous: bool = False) -> IntArray:
         """Return the rank of each chatbot within its group, and its bounds.
 
-        The best possible rank is 1 + the number of significantly better chatbots. The worst possible rank is the
-        group's size minus the number of significantly worse ones. Equal chatbots have equal ranks.
+        The best possible rank is 1 + the number of chatbots that are better by an interval without 0. The worst
+        possible rank is the group's size minus the number of those that are worse. Equal chatbots have equal ranks. The
+        bounds hold for one look; those of `told_apart` hold at all looks.
 
         Parameters
         ----------
@@ -265,11 +267,12 @@ class Posterior(PosteriorMoments):
         """
         return rank_probabilities_of(self.ability, self.covariance, self.group)
 
-    def classes(self, level: float = 0.95) -> IntArray:
-        """Return the class of each chatbot within its group.
+    def interval_classes(self, level: float = 0.95) -> IntArray:
+        """Return the class of each chatbot within its group, by overlapping intervals.
 
         In order of ability, the strongest chatbot opens a class. The next ones join while their upper bound reaches its
-        lower bound; otherwise they open the next class.
+        lower bound; otherwise they open the next class. The classes of published boards are others: those of
+        `told_apart`, which tests each pair and holds at all looks.
 
         Parameters
         ----------

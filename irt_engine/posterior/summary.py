@@ -30,7 +30,7 @@ def columns_of_summary(posterior: Posterior, level: float = LEVEL) -> dict[str, 
     dict of list
         Model board: ``chatbot``, ``rank``, ``rank_lower``, ``rank_upper``, ``ability``, ``se``, ``lower``, ``upper``,
         ``class``, ``judgments`` and ``group``. Model pair: ``a``, ``b``, ``by``, ``theta``, ``se``, ``lower``,
-        ``upper`` and ``judgments``. Abilities are in units of the posterior.
+        ``upper`` and ``judgments``. Abilities are in units of the posterior. ``class`` is that of `interval_classes`.
 
     Raises
     ------
@@ -52,7 +52,7 @@ def _of_board(posterior: Posterior, level: float) -> dict[str, list[Any]]:
         "se": posterior.se,
         "lower": interval[:, 0],
         "upper": interval[:, 1],
-        "class": posterior.classes(level),
+        "class": posterior.interval_classes(level),
         "judgments": posterior.chatbot_judgments,
         "group": posterior.group,
     }

@@ -70,7 +70,7 @@ class Matched:
     @property
     def significant(self) -> bool:
         """Whether the 95 % interval excludes 0."""
-        return difference_of(self.mean, self.se).significant
+        return difference_of(self.mean, self.se).excludes_zero
 
 
 def refit() -> Posterior:

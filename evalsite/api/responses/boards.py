@@ -1,5 +1,6 @@
 """Leaderboards and their snapshots."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from drf_spectacular.utils import extend_schema_serializer
@@ -9,7 +10,9 @@ from evalsite.api.responses.base import ResponseSerializer, StoredSerializer, cu
 from evalsite.boards.live_reports import LiveReportContent
 from evalsite.boards.models import AnalysisPlan, Decision
 from evalsite.boards.selectors import BoardState, style_result
+from evalsite.boards.withdrawn_rows import unranked_rows
 from evalsite.core.reasons import reason_code
+from evalsite.submissions.board_cards import BoardCard, board_cards
 
 
 @extend_schema_serializer(component_name="BoardListed")
@@ -56,6 +59,27 @@ class BoardRowSerializer(StoredSerializer):
     tier = s.IntegerField(
         required=False, allow_null=True, help_text="from 1 for the strongest; null where groups have separate scales"
     )
+    submitted_at = s.DateTimeField(required=False, help_text="of submitted chatbots, as the next two; not in snapshots")
+    licence = s.CharField(required=False, allow_blank=True)
+    price = s.CharField(required=False, allow_blank=True)
+
+
+class WithdrawnRowSerializer(StoredSerializer):
+    """A withdrawn chatbot. It has no rank; its judgments count on."""
+
+    chatbot = s.UUIDField()
+    name = s.CharField()
+    organisation = s.CharField()
+    kind = s.CharField()
+    version = s.UUIDField()
+    version_label = s.CharField()
+    ability = s.FloatField()
+    se = s.FloatField()
+    lower = s.FloatField()
+    upper = s.FloatField()
+    judgments = s.IntegerField()
+    group = s.IntegerField()
+    reason = s.CharField(allow_blank=True)
 
 
 class SnapshotSerializer(ResponseSerializer):
@@ -66,6 +90,10 @@ class SnapshotSerializer(ResponseSerializer):
     created_at = s.DateTimeField()
     judgments = s.IntegerField()
     converged = s.BooleanField()
+    looks = s.IntegerField(
+        allow_null=True,
+        help_text="for which ranks and classes are tested, once the campaign has stopped; null allows for any number",
+    )
 
 
 @extend_schema_serializer(component_name="SnapshotWhole")
@@ -134,6 +162,7 @@ class BoardSerializer(ResponseSerializer):
     filter = SliceSerializer(source="slice", allow_null=True)
     equal_style = StyleSerializer(allow_null=True, help_text="of a board at equal style (filter style=equal)")
     chatbots = BoardRowSerializer(many=True)
+    withdrawn = WithdrawnRowSerializer(many=True, help_text="chatbots that no longer take part; the others have ranks")
 
     def get_state(self, row: BoardState) -> str | None:
         return row.campaign.state if row.campaign else None
@@ -143,7 +172,18 @@ class BoardSerializer(ResponseSerializer):
         return None if found is None else StyleSerializer(found).data
 
     def get_chatbots(self, row: BoardState) -> Any:
-        return row.snapshot.rows if row.snapshot else []
+        cards = board_cards(row.board.campaigns.all()) if row.ranked else {}
+        return [one | _card(cards.get(one.get("version", ""))) for one in row.ranked]
+
+    def get_withdrawn(self, row: BoardState) -> Any:
+        rows: list[Mapping[str, Any]] = [{**one, "reason": one["withdrawn"]} for one in unranked_rows(row.rows)]
+        return [{name: one[name] for name in WithdrawnRowSerializer().fields.keys() & one.keys()} for one in rows]
+
+
+def _card(card: BoardCard | None) -> dict[str, str]:
+    if card is None:
+        return {}
+    return {"submitted_at": card.submitted_at.isoformat(), "licence": card.licence, "price": card.price}
 
 
 @extend_schema_serializer(component_name="Boards")

@@ -50,8 +50,12 @@ class CardSerializer(ResponseSerializer):
 
     link = s.CharField(allow_blank=True)
     licence = s.CharField(allow_blank=True)
+    price = s.CharField(allow_blank=True)
     base_model = s.CharField(allow_blank=True)
     description = s.CharField(allow_blank=True)
+
+    def get_price(self, row: Any) -> str:
+        return getattr(row, "price", "")  # Older cards have none.
 
 
 class SubmissionSerializer(ResponseSerializer):

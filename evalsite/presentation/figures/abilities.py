@@ -2,11 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from evalsite.boards.chart_data import Pair
+from evalsite.boards.rows import BoardRow
+from evalsite.boards.withdrawn_rows import ranked_rows
 from evalsite.presentation.board_head import headline
 from evalsite.presentation.chart_geometry import Axis, ChartFrame, axis_for, bell
 from evalsite.presentation.figures.base import Cell, Figure, FigureInput, Table
@@ -22,10 +25,7 @@ def intervals(given: FigureInput) -> Figure:
     rows: list[list[Cell]] = [
         [
             row["group"],
-            row.get("rank_class"),
-            row["rank"],
-            row["rank_lower"],
-            row["rank_upper"],
+            *_places(row),
             row["name"],
             row["ability"],
             row["lower"],
@@ -34,9 +34,17 @@ def intervals(given: FigureInput) -> Figure:
         ]
         for row in given.rows
     ]
-    parts = parts_of(given.rows, given.rows, Cut(), Links.of(given.board_state, given.key), given.board_state)
-    finding = headline(given.rows, more_to_come=given.collecting)
+    ranked = ranked_rows(given.rows)
+    parts = parts_of(ranked, ranked, Cut(), Links.of(given.board_state, given.key), given.board_state)
+    finding = headline(ranked, more_to_come=given.collecting)
     return Figure("intervals", _("Abilities and their 95 % intervals"), finding, Table(columns, rows), parts)
+
+
+def _places(row: BoardRow) -> list[Cell]:
+    """Return class and ranks; a withdrawn chatbot has none."""
+    if "withdrawn" in row:
+        return [None, None, None, None]
+    return [row.get("rank_class"), row["rank"], row["rank_lower"], row["rank_upper"]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,29 +52,27 @@ class Bell:
     """The distribution of one difference, as a curve.
 
     below: the part with the opposite order.
+    apart: whether the board shows the two as different; None where it is not known.
     """
 
     first: str
     second: str
     chance: str
+    apart: bool | None
     interval: str
     curve: str
     below: str
 
 
 def differences(given: FigureInput) -> Figure:
-    neighbours = [pair for pair in given.record.pairs if pair.second - pair.first == 1]
+    ranked = [place for place, row in enumerate(given.rows) if "withdrawn" not in row]
+    below = dict(pairwise(ranked))
+    neighbours = [pair for pair in given.record.pairs if below.get(pair.first) == pair.second]
     shown = neighbours[:NEIGHBOURS_AT_MOST]
     across = axis_for([p.mean - 3 * p.se for p in shown], [p.mean + 3 * p.se for p in shown])
-    apart = sum(pair.mean > pair.margin for pair in neighbours)
-    finding = ngettext(
-        "%(apart)s of %(all)s pair of neighbours can be told apart: its 95 %% interval leaves out 0.",
-        "%(apart)s of %(all)s pairs of neighbours can be told apart: their 95 %% intervals leave out 0.",
-        len(neighbours),
-    ) % {"apart": apart, "all": len(neighbours)}
-    columns = ["higher", "lower", "difference", "lower_bound", "upper_bound", "se", "probability_of_order"]
+    columns = ["higher", "lower", "difference", "lower_bound", "upper_bound", "se", "probability_of_order", "different"]
     rows: list[list[Cell]] = [
-        [*given.names(p), p.mean, p.mean - p.margin, p.mean + p.margin, p.se, p.p_above] for p in neighbours
+        [*given.names(p), p.mean, p.mean - p.margin, p.mean + p.margin, p.se, p.p_above, _mark(p)] for p in neighbours
     ]
     drawing = {
         "axis": across,
@@ -74,7 +80,23 @@ def differences(given: FigureInput) -> Figure:
         "left_out": len(neighbours) - len(shown),
     }
     title = _("Can neighbours be told apart?")
-    return Figure("differences", title, finding, Table(columns, rows), drawing)
+    return Figure("differences", title, _finding(neighbours), Table(columns, rows), drawing)
+
+
+def _mark(pair: Pair) -> str:
+    """Return the column `different`; empty where the record is older than the mark."""
+    return {True: "yes", False: "no", None: ""}[pair.apart]
+
+
+def _finding(neighbours: Sequence[Pair]) -> str:
+    """Say how many pairs of neighbours the board shows as different."""
+    if any(pair.apart is None for pair in neighbours):
+        return _("Which of them the board shows as different appears with the next refit.")
+    return ngettext(
+        "The board shows %(apart)s of %(all)s pair of neighbours as different.",
+        "The board shows %(apart)s of %(all)s pairs of neighbours as different.",
+        len(neighbours),
+    ) % {"apart": sum(bool(pair.apart) for pair in neighbours), "all": len(neighbours)}
 
 
 def _bell(given: FigureInput, pair: Pair, across: Axis, smallest_se: float) -> Bell:
@@ -88,6 +110,7 @@ def _bell(given: FigureInput, pair: Pair, across: Axis, smallest_se: float) -> B
         first=first,
         second=second,
         chance=chance(pair.p_above),
+        apart=pair.apart,
         interval=interval_text(pair.mean - pair.margin, pair.mean + pair.margin),
         curve=_area(frame, points),
         below=_area(frame, [*below, (0.0, below[-1][1])]) if below else "",

@@ -84,7 +84,7 @@ def figure_input(board_state: BoardState, key: str, start: int = 0, *, past: boo
     if snapshot is None or record is None:
         return None
     moments = history(snapshot) if past else []
-    return FigureInput(board_state, key, snapshot.rows, record, moments, start, events_of(snapshot.board, moments))
+    return FigureInput(board_state, key, board_state.rows, record, moments, start, events_of(snapshot.board, moments))
 
 
 def version_of(board_state: BoardState) -> str:

@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from evalsite.boards.chart_data import Pair
+from evalsite.boards.rows import BoardRow
 from evalsite.core.terminal import shown
 from evalsite.presentation.figures.base import Cell, Figure, FigureInput, Table
 from evalsite.presentation.formatting import whole
@@ -31,7 +32,7 @@ class MatrixCell:
 
 @dataclass(frozen=True, slots=True)
 class MatrixRow:
-    rank: int
+    rank: str
     name: str
     cells: list[MatrixCell | None]
 
@@ -113,6 +114,10 @@ def _count_cell(given: FigureInput, pair: Pair, most: int) -> MatrixCell:
     return MatrixCell(str(pair.judgments), 1 + min(3, int(4 * pair.judgments / (most + 1))), words)
 
 
+def _rank(row: BoardRow) -> str:
+    return "–" if "withdrawn" in row else str(row["rank"])
+
+
 def _matrix(given: FigureInput, slug: str, cell: Callable[[Pair], MatrixCell]) -> Matrix:
     size = len(given.rows)
     start = given.start if 0 <= given.start < size else 0
@@ -122,9 +127,7 @@ def _matrix(given: FigureInput, slug: str, cell: Callable[[Pair], MatrixCell]) -
         if pair.judgments and pair.first in within and pair.second in within:
             cells[pair.first, pair.second] = cell(pair)
             cells[pair.second, pair.first] = cell(pair.turned())
-    rows = [
-        MatrixRow(given.rows[i]["rank"], given.rows[i]["name"], [cells.get((i, j)) for j in within]) for i in within
-    ]
+    rows = [MatrixRow(_rank(given.rows[i]), given.rows[i]["name"], [cells.get((i, j)) for j in within]) for i in within]
     links = Links.of(given.board_state, given.key)
     starts = [
         (at + 1, min(at + MATRIX_AT_MOST, size), links.to("board_chart", slug, **{"from": str(at + 1)}))

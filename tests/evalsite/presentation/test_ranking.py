@@ -179,10 +179,10 @@ def test_who_left_is_retired_where_another_version_stays_and_else_withdrawn(
     ]
     publish(campaign, rows)
     Entrant.objects.filter(pk__in=[first.pk, second.pk]).update(state="withdrawn", withdrawn_reason="its maker asked")
-    [part] = parts(board_state_get(Board.objects.get(default_of=campaign)))
-    assert [(shown.status, shown.withdrawn) for shown in part.rows] == [
+    context = ranking_context(board_state_get(Board.objects.get(default_of=campaign)), "trial", Cut())
+    assert [(shown.status, shown.rank) for part in context["parts"] for shown in part.rows] == [("established", 1)]
+    assert [(gone.status, gone.reason) for gone in context["withdrawn"]] == [
         ("retired", "its maker asked"),
-        ("established", None),
         ("withdrawn", "its maker asked"),
     ]
 
@@ -204,9 +204,10 @@ def test_a_withdrawn_chatbot_says_so_with_the_reason(campaign: Campaign, strange
     stranger.get("/boards/trial/")
     Entrant.objects.filter(pk=entrant.pk).update(state="withdrawn", withdrawn_reason="its maker asked")
     text = words(stranger.get("/boards/trial/"))
-    assert re.search(r" Bee withdrawn · its maker asked [^A-Z]* class 1, rank 2 Ant ", text), text
+    assert re.search(r" class 1, rank 1 Ant .* Withdrawn .* Bee withdrawn · its maker asked ", text), text
     text = words(stranger.get("/boards/trial/?columns=more"))
-    assert re.search(r" Bee its maker asked [^A-Z]* withdrawn class 1, rank 2 Ant [^A-Z]* established", text), text
+    assert re.search(r" class 1, rank 1 Ant .* established .* Bee withdrawn · its maker asked ", text), text
+    assert "rank 2" not in text
 
 
 def test_a_board_shows_five_columns_and_the_others_on_request(campaign: Campaign, stranger: Client) -> None:

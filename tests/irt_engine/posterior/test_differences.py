@@ -153,35 +153,35 @@ def test_what_is_certain_has_a_rank_and_no_interval() -> None:
     assert found.p.tolist() == [0.0, 0.0, 0.0, 1.0, 0.0, 0.0]
     assert board.rank_probabilities()[[3, 0], [0, 3]].tolist() == [1.0, 1.0]
     assert board.difference("bot1", "bot2").p_better == 0.5
-    assert board.difference("bot0", "bot3").significant
+    assert board.difference("bot0", "bot3").excludes_zero
 
 
 def test_the_strongest_opens_a_class_and_others_join_while_they_reach_its_lower_bound() -> None:
     """Half widths of 0.98: 1.0 reaches down to 0.02, which 0 (up to .98) joins and -1.5 (up to -.52) does not."""
     board = made_up([0.0, -3.0, 1.0, -1.5], 0.25 * np.eye(4))
-    assert board.classes().tolist() == [1, 2, 1, 2]
-    assert board.classes(0.5).tolist() == [2, 4, 1, 3]
+    assert board.interval_classes().tolist() == [1, 2, 1, 2]
+    assert board.interval_classes(0.5).tolist() == [2, 4, 1, 3]
 
 
 def test_a_class_is_measured_from_its_opener_and_not_from_its_last_member() -> None:
     """Each of these reaches its neighbour, and yet the chain is cut where the opener is out of reach."""
     board = made_up([1.5, 0.0, -1.5], 0.25 * np.eye(3))
-    assert board.classes().tolist() == [1, 1, 2]
+    assert board.interval_classes().tolist() == [1, 1, 2]
 
 
 def test_a_class_never_goes_on_after_the_first_that_does_not_join() -> None:
     board = made_up([2.0, 0.0, -1.0], np.diag([0.01, 0.01, 9.0]))
-    assert board.classes().tolist() == [1, 2, 2]
+    assert board.interval_classes().tolist() == [1, 2, 2]
 
 
 def test_every_group_has_classes_of_its_own() -> None:
-    classes = APART.classes()
+    classes = APART.interval_classes()
     assert [classes[APART.group == g].min() for g in (1, 2, 3)] == [1, 1, 1]
 
 
 @pytest.mark.parametrize("level", [0.0, 1.0, -0.5, float("nan"), "0.95", None])
 def test_a_level_outside_0_and_1_is_refused(level: Any) -> None:
-    for ask in (APART.simultaneous, APART.classes, APART.rank_bounds, APART.interval):
+    for ask in (APART.simultaneous, APART.interval_classes, APART.rank_bounds, APART.interval):
         with pytest.raises(EngineError) as caught:
             ask(level)
         assert caught.value.code == "bad_level"
@@ -205,4 +205,4 @@ def test_model_pair_has_no_ranks_and_no_pairs_of_chatbots() -> None:
     pair = made_up([], np.empty((0, 0)), model="pair")
     assert len(pair.differences().mean) == len(pair.simultaneous().mean) == 0
     assert pair.rank_probabilities().shape == (0, 0)
-    assert pair.classes().shape == (0,)
+    assert pair.interval_classes().shape == (0,)

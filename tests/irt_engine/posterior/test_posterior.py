@@ -206,7 +206,7 @@ def test_differences_are_antisymmetric_and_their_probabilities_complementary() -
     assert there.mean == -back.mean
     assert there.se == pytest.approx(back.se)
     assert there.p_better + back.p_better == pytest.approx(1.0)
-    assert there.significant == back.significant == (abs(there.mean) > 1.959963984540054 * there.se)
+    assert there.excludes_zero == back.excludes_zero == (abs(there.mean) > 1.959963984540054 * there.se)
 
 
 def test_ranks_lie_within_their_bounds() -> None:

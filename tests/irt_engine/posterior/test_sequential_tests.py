@@ -159,7 +159,7 @@ def test_who_is_better_bounds_and_classes_say_the_same(board: Posterior, looks: 
 def test_one_look_at_two_chatbots_is_their_difference() -> None:
     for gap in (0.0, 0.8, 0.9):
         board = exchangeable(2, 0.3, [0.0, gap])
-        assert told_apart(board, looks=1).apart.tolist() == [board.difference("bot0", "bot1").significant]
+        assert told_apart(board, looks=1).apart.tolist() == [board.difference("bot0", "bot1").excludes_zero]
 
 
 def test_more_looks_tell_fewer_apart() -> None:

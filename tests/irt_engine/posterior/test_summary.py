@@ -29,7 +29,7 @@ def test_frame_has_the_answers_of_the_methods_best_first() -> None:
         m = board.chatbots.index(row["chatbot"])
         assert (row["rank"], row["rank_lower"], row["rank_upper"]) == tuple(board.rank_bounds(0.8)[m])
         assert (row["lower"], row["upper"]) == pytest.approx(tuple(board.interval(0.8)[m]))
-        assert row["class"] == board.classes(0.8)[m]
+        assert row["class"] == board.interval_classes(0.8)[m]
     for _, group in frame.groupby("group"):
         assert list(group["ability"]) == sorted(group["ability"], reverse=True)
 

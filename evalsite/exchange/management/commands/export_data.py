@@ -11,7 +11,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from evalsite.boards.public_log import log_lines
-from evalsite.boards.selectors import snapshot_current
+from evalsite.boards.selectors import board_state_get
 from evalsite.boards.services import board_default
 from evalsite.campaigns.models import Campaign
 from evalsite.chatbots.files import replies_csv, replies_jsonl
@@ -76,7 +76,7 @@ def _card(campaign: Campaign) -> Iterator[str]:
 
 
 def _board(campaign: Campaign) -> Iterator[str]:
-    yield board_csv(snapshot_current(board_default(campaign=campaign)))
+    yield board_csv(board_state_get(board_default(campaign=campaign)))
 
 
 def _log(campaign: Campaign) -> Iterator[str]:
