@@ -81,6 +81,8 @@ def questions_of(rubric: Rubric) -> tuple[NewAspect, ...]:
 
 
 LONGEST_LICENCE = 100
+VETTING_VOTES = 10  # of newcomers to open campaigns, unless the owner chooses another number
+MOST_VETTING_VOTES = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +110,7 @@ class Design:
     screening: Campaign.Screening = Campaign.Screening.PROPOSE
     gold_share: float = 0.0
     gold_mark: float | None = None
+    vetting_votes: int = VETTING_VOTES
     quota: int | None = None
     target_se: float | None = 0.15
     min_difference: float | None = None
@@ -226,6 +229,7 @@ def campaign_create(
             screening=design.screening,
             gold_share=design.gold_share,
             gold_mark=design.gold_mark,
+            vetting_votes=design.vetting_votes,
             quota=design.quota,
         )
         campaign.names_check()

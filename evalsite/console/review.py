@@ -28,6 +28,7 @@ from evalsite.console.live import settings_facts
 from evalsite.console.plan_forms import LEARNT, SCREENINGS
 from evalsite.console.setup import steps_of
 from evalsite.console.stopping_rules import limit_lines
+from evalsite.console.vetting import vetting_fact, vetting_notes
 from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.judgments.arrivals import arrivals_are_checked
 from evalsite.judgments.conflict_of_interest import members_are_left_out
@@ -82,7 +83,7 @@ def _received(campaign: Campaign) -> list[tuple[str, str, str]]:
     platform.append(("annotators", _("Judgments of one annotator, at most"), quota))
     mark = _("%(mark)s of %(n)s comparisons right") % {"mark": onboarding.pass_mark, "n": items}
     promise = ("annotators", _("Judgments of who is erased"), onboarding.get_erasure_display())
-    return [*platform, promise, *([("quality", _("To begin"), mark)] if items else [])]
+    return [*platform, *vetting_fact(campaign), promise, *([("quality", _("To begin"), mark)] if items else [])]
 
 
 def _learnt(campaign: Campaign, plan: PlanOptions) -> str:
@@ -128,7 +129,9 @@ def _single_review(campaign: Campaign) -> dict[str, Any]:
     """Return the summary of a campaign that judges replies one at a time."""
     aspect = aspect_primary(campaign)
     missing = _single_missing(campaign)
-    notes = [left_out_text()] if members_are_left_out(campaign) else []
+    notes = vetting_notes(campaign)
+    if members_are_left_out(campaign):
+        notes.append(left_out_text())
     if onboarding_of(campaign).platform != Onboarding.Platform.NONE and not arrivals_are_checked(campaign):
         notes.append(unchecked_text())
     if _screens_blindly(campaign, plan_options(campaign)):
@@ -176,7 +179,9 @@ def _live_review(campaign: Campaign) -> dict[str, Any]:
     if not limits.ends:
         missing.append(("stopping", _("Nothing stops it.")))
     missing += _plan_missing(campaign)
-    notes = [left_out_text()] if members_are_left_out(campaign) else []
+    notes = vetting_notes(campaign)
+    if members_are_left_out(campaign):
+        notes.append(left_out_text())
     if onboarding_of(campaign).platform != Onboarding.Platform.NONE and not arrivals_are_checked(campaign):
         notes.append(unchecked_text())
     if not campaign.live.data_notice:
@@ -213,7 +218,7 @@ def _static_review(campaign: Campaign) -> dict[str, Any]:
     missing += _plan_missing(campaign)
     missing += [("quality", text) for text in _gold_missing(campaign)] if campaign.gold_share else []
     missing += [("quality", text) for text in _qualification_missing(campaign)]
-    notes = []
+    notes = vetting_notes(campaign)
     if incomplete:
         notes.append(
             ngettext(
