@@ -128,7 +128,7 @@ class AnnotatorsForm(ShownForm):
         max_value=1_000_000,
     )
     vetting_votes = forms.IntegerField(
-        label=_("Votes after which those of a new annotator count"),
+        label=_("Votes that a new annotator gives before any of them counts"),
         help_text=_(
             "Where everybody may judge, anybody can send a crowd. The votes of a new annotator are provisional until"
             " they have given this many and no check speaks against them. Then all of them count. Members and invited"

@@ -11,7 +11,7 @@ def vetting_fact(campaign: Campaign) -> list[tuple[str, str, str]]:
     """Return the line of the review; none where the owner knows every annotator."""
     if not campaign.vets_newcomers:
         return []
-    return [("annotators", _("Votes of new annotators count"), _("after %(n)s votes") % _number(campaign))]
+    return [("annotators", _("New annotators count"), _("after %(n)s votes") % _number(campaign))]
 
 
 def vetting_notes(campaign: Campaign) -> list[str]:
