@@ -28,6 +28,7 @@ from evalsite.campaigns.models import (
 from evalsite.campaigns.plans import PlanOptions, policy_check
 from evalsite.campaigns.questions import kinds_check, scale_check
 from evalsite.campaigns.selectors import gold_in_use, gold_misfits, qualification_misfits
+from evalsite.campaigns.single_replies import screening_data_check
 from evalsite.chatbots.models import Version
 from evalsite.core import jobs
 from evalsite.core.audit import audit_record
@@ -189,9 +190,9 @@ def campaign_create(
     limits = design.limits
     policy_check(design.policy)
     design.plan.check_votes(design.votes_per_item)
-    by_gold = bool(design.gold_share) and design.gold_mark is not None
-    acts = design.screening == Campaign.Screening.ACT and design.mode == Campaign.Mode.SINGLE
-    design.plan.check_screening(design.votes_per_item, acts=acts, gold=by_gold)
+    if design.mode == Campaign.Mode.SINGLE and design.screening == Campaign.Screening.ACT:
+        by_gold = bool(design.gold_share) and design.gold_mark is not None
+        screening_data_check(design.plan, design.votes_per_item, by_gold=by_gold)
     with write_transaction():
         if slug in RESERVED_SLUGS:
             raise Conflict(
@@ -263,9 +264,9 @@ def plan_set(
 def screening_check(campaign: Campaign, options: PlanOptions | None = None) -> None:
     """Raise InvalidInput if the campaign excludes annotators of single replies by rule, but these options (default:
     its own) check nobody. Votes on pairs are checked by their fit."""
-    by_gold = bool(campaign.gold_share) and campaign.gold_mark is not None
-    acts = campaign.screening == Campaign.Screening.ACT and campaign.is_single
-    (options or plan_options(campaign)).check_screening(campaign.votes_per_item, acts=acts, gold=by_gold)
+    if campaign.is_single and campaign.screening == Campaign.Screening.ACT:
+        by_gold = bool(campaign.gold_share) and campaign.gold_mark is not None
+        screening_data_check(options or plan_options(campaign), campaign.votes_per_item, by_gold=by_gold)
 
 
 def plan_options(campaign: Campaign) -> PlanOptions:

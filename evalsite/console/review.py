@@ -23,6 +23,7 @@ from evalsite.campaigns.selectors import (
     replies_to_judge,
 )
 from evalsite.campaigns.services import plan_check, plan_options
+from evalsite.campaigns.single_replies import screens_blindly
 from evalsite.console.formatting import left_out_text, unchecked_text
 from evalsite.console.live import settings_facts
 from evalsite.console.plan_forms import LEARNT, SCREENINGS
@@ -100,13 +101,6 @@ def _overlap(plan: PlanOptions) -> str:
     return _("%(share)s %%, by %(n)s annotators each") % given
 
 
-def _screens_blindly(campaign: Campaign, plan: PlanOptions) -> bool:
-    """Return whether screening is on although no data separates careful from careless annotators of single replies."""
-    by_gold = bool(campaign.gold_share) and campaign.gold_mark is not None
-    off = campaign.screening == Campaign.Screening.OFF
-    return not (off or by_gold or plan.compares_annotators(campaign.votes_per_item))
-
-
 def _budget_note(budget: int | None, most: int) -> list[str]:
     """Warn of a budget that cannot be spent: each pair is asked on each prompt a limited number of times."""
     if budget is None or budget <= most or most == 0:
@@ -134,7 +128,7 @@ def _single_review(campaign: Campaign) -> dict[str, Any]:
         notes.append(left_out_text())
     if onboarding_of(campaign).platform != Onboarding.Platform.NONE and not arrivals_are_checked(campaign):
         notes.append(unchecked_text())
-    if _screens_blindly(campaign, plan_options(campaign)):
+    if screens_blindly(campaign, plan_options(campaign)):
         notes.append(
             _("No reply is judged by two annotators, and no share of gold is to be passed: nobody is screened.")
         )
