@@ -21,6 +21,7 @@ from evalsite.dialogues.models import Conversation, Turn
 from evalsite.judgments.models import Batch, Exclusion, Judgment
 
 LIVE_REPORT = "live_report"
+AFTER_VOTES = ~Q(provisional=True, lifted=False)  # A newcomer begins without votes.
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ def report_mark(campaign: Campaign) -> str:
     """Return a hash of what a report depends on, by counting rows."""
     turns = Turn.objects.filter(conversation__campaign=campaign).exclude(state__in=Turn.OPEN)
     counted = turns.aggregate(n=Count("pk"), last=Max("closed_at"))
-    excluded = Exclusion.objects.filter(campaign=campaign).aggregate(n=Count("pk"), last=Max("pk"))
+    excluded = Exclusion.objects.filter(AFTER_VOTES, campaign=campaign).aggregate(n=Count("pk"), last=Max("pk"))
     talks = Conversation.objects.filter(campaign=campaign).aggregate(
         n=Count("pk"), ended=Count("ended_at"), erased=Count("erased_at"), rated=Count("rating")
     )
@@ -87,7 +88,7 @@ def report_mark(campaign: Campaign) -> str:
 def _third_parties_mark(campaign: Campaign) -> tuple[object, ...]:
     reviews = campaign.reviews.values("campaign")
     judged = Judgment.objects.filter(assignment__campaign__in=reviews).aggregate(n=Count("pk"), last=Max("pk"))
-    excluded = Exclusion.objects.filter(campaign__in=reviews).aggregate(last=Max("pk"))
+    excluded = Exclusion.objects.filter(AFTER_VOTES, campaign__in=reviews).aggregate(last=Max("pk"))
     return (judged, excluded)
 
 

@@ -43,7 +43,7 @@ class LiveTurn:
 class LiveConversation:
     """A conversation of a live campaign with its judged turns.
 
-    excluded: its annotator's judgments are excluded. tokens: of the annotator's messages whose text still exists.
+    excluded: its annotator is excluded, or a newcomer. tokens: of the annotator's messages whose text still exists.
     """
 
     public_id: uuid.UUID
@@ -78,7 +78,7 @@ def live_conversations(campaign: Campaign) -> list[LiveConversation]:
     """Return the campaign's conversations with at least one judged turn, oldest first."""
     rows = Conversation.objects.filter(campaign=campaign).select_related("annotator").order_by("pk")
     turns, tokens, makers = _turns(campaign), _tokens(campaign), _names_maker(campaign)
-    out = {number for number, standing in standings(campaign).items() if standing.out}
+    out = {number for number, standing in standings(campaign).items() if not standing.counts}
     return [
         LiveConversation(
             row.public_id,

@@ -13,6 +13,7 @@ from django.db.models import Count, Q, QuerySet
 from evalsite.boards.models import Board, PublicLogContent, PublicLogEntry, PublicLogPseudonym
 from evalsite.boards.public_log import NewEntry, log_state
 from evalsite.campaigns.models import Campaign, Entrant
+from evalsite.judgments.exclusions import decider
 from evalsite.judgments.models import Answer, Assignment, Batch, Candidate, Exclusion, Judgment
 from evalsite.judgments.selectors import RANKING_PURPOSES, standings
 
@@ -105,7 +106,9 @@ class MissingEntries:
 
     def _exclusions(self) -> Iterator[NewEntry]:
         facts = Exclusion.objects.filter(campaign=self.campaign, proposed=False).select_related("judgment")
-        for fact in facts.order_by("pk"):
+        voted = _loggable(self.campaign).values("annotator")
+        # The log is silent about newcomers who have not judged.
+        for fact in facts.filter(Q(provisional=False) | Q(annotator__in=voted)).order_by("pk"):
             source = f"exclusion:{fact.pk}"
             if source not in self.known:
                 annotator = fact.judgment.annotator_id if fact.judgment else fact.annotator_id
@@ -120,7 +123,8 @@ class MissingEntries:
         return {
             **of,
             "lifted": fact.lifted,
-            "by": "screening" if fact.decided_by_id is None else "person",
+            **({"provisional": True} if fact.provisional else {}),
+            "by": decider(fact),
             "code": code,
             "reason": None if hidden else fact.reason,
             "decided_at": fact.decided_at.isoformat(),
@@ -136,10 +140,14 @@ class MissingEntries:
         lost = _loggable(self.campaign).filter(batch__number__in=logged, annotator__isnull=False)
         lost = lost.exclude(annotator__in=logged_now.filter(annotator__isnull=False).values("annotator"))
         entries = list(self._judgments(lost, {"restated": True}))
-        out = {number for number, one in standings(self.campaign).items() if one.out}
-        for number in sorted({one.annotator for one in entries if one.annotator} & out):
+        standing = standings(self.campaign)
+        for number in sorted({one.annotator for one in entries if one.annotator} & standing.keys()):
             again = {"annotator": self._pseudonym(number), "lifted": False, "by": "restated", "code": None}
-            entries.append(NewEntry(Kind.EXCLUSION, again | {"reason": None}, None, number))
+            if standing[number].out:
+                entries.append(NewEntry(Kind.EXCLUSION, again | {"reason": None}, None, number))
+            if standing[number].provisional:
+                provisional = again | {"provisional": True, "reason": None}
+                entries.append(NewEntry(Kind.EXCLUSION, provisional, None, number))
         content = {"gaps": gaps, "restated": sum(len(one.content.get("judgments", ())) for one in entries)}
         yield NewEntry(Kind.ERASURE, content, f"erasures:{gaps}")
         yield from entries

@@ -71,7 +71,7 @@ def _judged(review: ThirdPartyReview) -> Iterator[PairJudgment]:
     """Return the judgments in force of annotators in good standing; the first one of each annotator and pair."""
     prompts = set(review.turns.values_list("prompt", flat=True))
     pairs = _pairs(review.campaign)
-    out = {number for number, one in standings(review.campaign).items() if one.out}
+    out = {number for number, one in standings(review.campaign).items() if not one.counts}
     answers = Answer.objects.filter(
         judgment__assignment__campaign=review.campaign,
         judgment__superseded_by__isnull=True,

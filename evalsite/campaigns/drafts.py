@@ -55,6 +55,7 @@ OWN_FIELDS = frozenset(
         "lease_s",
         "gold_share",
         "gold_mark",
+        "vetting_votes",
         "screening",
         "fits_known_ties",
         "standing",

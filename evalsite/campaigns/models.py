@@ -204,6 +204,9 @@ class Campaign(ShownNames, PublicModel):
     votes_per_item = models.PositiveIntegerField(default=1, help_text="judgments wanted of one pair on one prompt")
     screening = models.CharField(max_length=7, choices=Screening, default=Screening.PROPOSE)
     gold_share = models.FloatField(default=0.0, help_text="of what an annotator is given; 0: none")
+    vetting_votes = models.PositiveIntegerField(
+        default=0, help_text="votes after which those of a newcomer count, if the campaign is open; 0: at once"
+    )
     gold_mark = models.FloatField(
         null=True, blank=True, help_text="share of gold that careful annotators pass; null: gold does not screen"
     )
@@ -317,6 +320,11 @@ class Campaign(ShownNames, PublicModel):
     def stop_reason_text(self) -> str:
         """The reason of the stop in the active language."""
         return reason_text(self.stop_reason, self.stop_reason_data)
+
+    @property
+    def vets_newcomers(self) -> bool:
+        """Return whether votes of newcomers are provisional. Where only members judge, the owner knows everybody."""
+        return self.vetting_votes > 0 and self.admission == self.Admission.OPEN
 
     @property
     def collecting(self) -> bool:

@@ -108,20 +108,6 @@ class PlanOptions:
                 "overlap_votes",
             )
 
-    def compares_annotators(self, votes_per_item: int) -> bool:
-        """Return whether several annotators judge the same items."""
-        return votes_per_item > 1 or self.overlap_share > 0.0
-
-    def check_screening(self, votes_per_item: int, *, acts: bool, gold: bool = False) -> None:
-        """Raise InvalidInput if rules may exclude annotators of replies, but neither overlap nor gold checks them."""
-        if acts and not gold and not self.compares_annotators(votes_per_item):
-            raise InvalidInput(
-                _("Annotators cannot be screened: no reply is judged by two of them."),
-                hint=_("Have a share judged by several, set how much gold is to be passed, or exclude nobody by rule."),
-                field="screening",
-                code="no_overlap",
-            )
-
     def check_categories(self, prompts_in: Mapping[str, int]) -> None:
         """Raise InvalidInput unless every category with a share has enough prompts (`prompts_in`: their number by
         name)."""

@@ -28,6 +28,7 @@ from evalsite.campaigns.models import (
 from evalsite.campaigns.plans import PlanOptions, policy_check
 from evalsite.campaigns.questions import kinds_check, scale_check
 from evalsite.campaigns.selectors import gold_in_use, gold_misfits, qualification_misfits
+from evalsite.campaigns.single_replies import screening_data_check
 from evalsite.chatbots.models import Version
 from evalsite.core import jobs
 from evalsite.core.audit import audit_record
@@ -81,6 +82,8 @@ def questions_of(rubric: Rubric) -> tuple[NewAspect, ...]:
 
 
 LONGEST_LICENCE = 100
+VETTING_VOTES = 10  # of newcomers to open campaigns, unless the owner chooses another number
+MOST_VETTING_VOTES = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +111,7 @@ class Design:
     screening: Campaign.Screening = Campaign.Screening.PROPOSE
     gold_share: float = 0.0
     gold_mark: float | None = None
+    vetting_votes: int = VETTING_VOTES
     quota: int | None = None
     target_se: float | None = 0.15
     min_difference: float | None = None
@@ -186,9 +190,9 @@ def campaign_create(
     limits = design.limits
     policy_check(design.policy)
     design.plan.check_votes(design.votes_per_item)
-    by_gold = bool(design.gold_share) and design.gold_mark is not None
-    acts = design.screening == Campaign.Screening.ACT and design.mode == Campaign.Mode.SINGLE
-    design.plan.check_screening(design.votes_per_item, acts=acts, gold=by_gold)
+    if design.mode == Campaign.Mode.SINGLE and design.screening == Campaign.Screening.ACT:
+        by_gold = bool(design.gold_share) and design.gold_mark is not None
+        screening_data_check(design.plan, design.votes_per_item, by_gold=by_gold)
     with write_transaction():
         if slug in RESERVED_SLUGS:
             raise Conflict(
@@ -226,6 +230,7 @@ def campaign_create(
             screening=design.screening,
             gold_share=design.gold_share,
             gold_mark=design.gold_mark,
+            vetting_votes=design.vetting_votes,
             quota=design.quota,
         )
         campaign.names_check()
@@ -259,9 +264,9 @@ def plan_set(
 def screening_check(campaign: Campaign, options: PlanOptions | None = None) -> None:
     """Raise InvalidInput if the campaign excludes annotators of single replies by rule, but these options (default:
     its own) check nobody. Votes on pairs are checked by their fit."""
-    by_gold = bool(campaign.gold_share) and campaign.gold_mark is not None
-    acts = campaign.screening == Campaign.Screening.ACT and campaign.is_single
-    (options or plan_options(campaign)).check_screening(campaign.votes_per_item, acts=acts, gold=by_gold)
+    if campaign.is_single and campaign.screening == Campaign.Screening.ACT:
+        by_gold = bool(campaign.gold_share) and campaign.gold_mark is not None
+        screening_data_check(options or plan_options(campaign), campaign.votes_per_item, by_gold=by_gold)
 
 
 def plan_options(campaign: Campaign) -> PlanOptions:

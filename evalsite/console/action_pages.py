@@ -136,7 +136,7 @@ def effects() -> Mapping[Act, Effect]:
             quiet=True,
         ),
         Act.READMIT: Effect(
-            _("All of this annotator's judgments count again, and they are asked again."),
+            _("All of this annotator's judgments count from now on. An excluded annotator is asked again."),
             _("You can exclude them again."),
             "required",
         ),

@@ -10,7 +10,7 @@ from django.utils.text import slugify
 from django.utils.translation import gettext_lazy as _
 
 from evalsite.campaigns.models import Aspect, Campaign, Onboarding
-from evalsite.campaigns.services import Design, NewAspect
+from evalsite.campaigns.services import MOST_VETTING_VOTES, VETTING_VOTES, Design, NewAspect
 from evalsite.core.encodings import ENCODINGS
 from evalsite.core.row_files import LONGEST_CELL
 
@@ -127,6 +127,18 @@ class AnnotatorsForm(ShownForm):
         min_value=1,
         max_value=1_000_000,
     )
+    vetting_votes = forms.IntegerField(
+        label=_("Votes that a new annotator gives before any of them counts"),
+        help_text=_(
+            "Where everybody may judge, anybody can send a crowd. The votes of a new annotator are provisional until"
+            " they have given this many and no check speaks against them. Then all of them count. Members and invited"
+            " people count at once. 0: everybody does."
+        ),
+        required=False,
+        min_value=0,
+        max_value=MOST_VETTING_VOTES,
+        initial=VETTING_VOTES,
+    )
     pay_rate = forms.DecimalField(label=_("Pay"), min_value=0, max_value=1000, max_digits=8, decimal_places=4)
     pay_per = forms.ChoiceField(
         label=_("It is paid"),
@@ -182,6 +194,11 @@ class AnnotatorsForm(ShownForm):
     consent_required = forms.BooleanField(
         label=_("Nobody begins without agreeing to what is said about the data"), required=False
     )
+
+    def clean_vetting_votes(self) -> int:
+        """Return the number. If the field is missing or empty, it stays unchanged."""
+        given = self.cleaned_data["vetting_votes"]
+        return int(self.initial.get("vetting_votes", VETTING_VOTES)) if given is None else int(given)
 
     def clean_pay_per(self) -> str:
         return self.cleaned_data["pay_per"] or Campaign.PayPer.JUDGMENT

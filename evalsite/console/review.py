@@ -23,11 +23,13 @@ from evalsite.campaigns.selectors import (
     replies_to_judge,
 )
 from evalsite.campaigns.services import plan_check, plan_options
+from evalsite.campaigns.single_replies import screens_blindly
 from evalsite.console.formatting import left_out_text, unchecked_text
 from evalsite.console.live import settings_facts
 from evalsite.console.plan_forms import LEARNT, SCREENINGS
 from evalsite.console.setup import steps_of
 from evalsite.console.stopping_rules import limit_lines
+from evalsite.console.vetting import vetting_fact, vetting_notes
 from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.judgments.arrivals import arrivals_are_checked
 from evalsite.judgments.conflict_of_interest import members_are_left_out
@@ -82,7 +84,7 @@ def _received(campaign: Campaign) -> list[tuple[str, str, str]]:
     platform.append(("annotators", _("Judgments of one annotator, at most"), quota))
     mark = _("%(mark)s of %(n)s comparisons right") % {"mark": onboarding.pass_mark, "n": items}
     promise = ("annotators", _("Judgments of who is erased"), onboarding.get_erasure_display())
-    return [*platform, promise, *([("quality", _("To begin"), mark)] if items else [])]
+    return [*platform, *vetting_fact(campaign), promise, *([("quality", _("To begin"), mark)] if items else [])]
 
 
 def _learnt(campaign: Campaign, plan: PlanOptions) -> str:
@@ -97,13 +99,6 @@ def _overlap(plan: PlanOptions) -> str:
         return _("none")
     given = {"share": plain(100 * plan.overlap_share), "n": whole(plan.overlap_votes)}
     return _("%(share)s %%, by %(n)s annotators each") % given
-
-
-def _screens_blindly(campaign: Campaign, plan: PlanOptions) -> bool:
-    """Return whether screening is on although no data separates careful from careless annotators of single replies."""
-    by_gold = bool(campaign.gold_share) and campaign.gold_mark is not None
-    off = campaign.screening == Campaign.Screening.OFF
-    return not (off or by_gold or plan.compares_annotators(campaign.votes_per_item))
 
 
 def _budget_note(budget: int | None, most: int) -> list[str]:
@@ -128,10 +123,12 @@ def _single_review(campaign: Campaign) -> dict[str, Any]:
     """Return the summary of a campaign that judges replies one at a time."""
     aspect = aspect_primary(campaign)
     missing = _single_missing(campaign)
-    notes = [left_out_text()] if members_are_left_out(campaign) else []
+    notes = vetting_notes(campaign)
+    if members_are_left_out(campaign):
+        notes.append(left_out_text())
     if onboarding_of(campaign).platform != Onboarding.Platform.NONE and not arrivals_are_checked(campaign):
         notes.append(unchecked_text())
-    if _screens_blindly(campaign, plan_options(campaign)):
+    if screens_blindly(campaign, plan_options(campaign)):
         notes.append(
             _("No reply is judged by two annotators, and no share of gold is to be passed: nobody is screened.")
         )
@@ -176,7 +173,9 @@ def _live_review(campaign: Campaign) -> dict[str, Any]:
     if not limits.ends:
         missing.append(("stopping", _("Nothing stops it.")))
     missing += _plan_missing(campaign)
-    notes = [left_out_text()] if members_are_left_out(campaign) else []
+    notes = vetting_notes(campaign)
+    if members_are_left_out(campaign):
+        notes.append(left_out_text())
     if onboarding_of(campaign).platform != Onboarding.Platform.NONE and not arrivals_are_checked(campaign):
         notes.append(unchecked_text())
     if not campaign.live.data_notice:
@@ -213,7 +212,7 @@ def _static_review(campaign: Campaign) -> dict[str, Any]:
     missing += _plan_missing(campaign)
     missing += [("quality", text) for text in _gold_missing(campaign)] if campaign.gold_share else []
     missing += [("quality", text) for text in _qualification_missing(campaign)]
-    notes = []
+    notes = vetting_notes(campaign)
     if incomplete:
         notes.append(
             ngettext(

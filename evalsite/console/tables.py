@@ -23,6 +23,7 @@ from evalsite.campaigns.permissions import Act
 from evalsite.campaigns.selectors import as_uuid, aspect_primary, entrants_with_replies, onboarding_of
 from evalsite.console.formatting import unchecked_text
 from evalsite.console.page_frame import CampaignContext, act_labels
+from evalsite.console.vetting import vetting_notes
 from evalsite.core.audit import audit_of
 from evalsite.core.errors import InvalidInput
 from evalsite.core.models import AuditEntry
@@ -215,6 +216,7 @@ def annotators_context(desk: CampaignContext, query: QueryDict) -> dict[str, Any
         "judged": len(decisions) - decisions.count("not enough yet"),
         **paged(query, start, bool(people[ROWS:])),
         "has_gold": bool(campaign.gold_share or gold),
+        "vetting_notes": vetting_notes(campaign) if campaign.collecting else [],
         "may_exclude": desk.may(Act.EXCLUDE),
         "may_note": desk.may(Act.NOTE),
         "may_invite": desk.may(Act.INVITE),
@@ -261,6 +263,7 @@ def _annotator(one: Person, campaign: Campaign, found: Mapping[str, Any]) -> dic
         "note": one.note,
         "pace": sparkline(found.get("pace", [])),
         "proposed": one.proposed,
+        "newcomer": one.newcomer,
     }
 
 
@@ -284,6 +287,8 @@ def _person_state(one: Person, campaign: Campaign) -> str:
         return _("excluded")
     if one.paused:
         return _("paused")
+    if one.newcomer:
+        return _("new: votes do not count yet")
     if campaign.quota is not None and one.done >= campaign.quota:
         return _("done")
     if one.open or (one.last and (timezone.now() - one.last).total_seconds() < WORKING_S):

@@ -37,6 +37,11 @@ TEMPLATES: Mapping[str, Template] = MappingProxyType(
         "gold_cleared": Template(gettext_noop("gold speaks against them no more: %(rest)s")),
         "gold_unused": Template(gettext_noop("no gold that they answered is in use")),
         "mostly_skipped": Template(gettext_noop("skipped %(skipped)s questions and answered %(answered)s")),
+        # Newcomers
+        "newcomer": Template(gettext_noop("their votes are provisional, as those of every newcomer")),
+        "vetted_known": Template(gettext_noop("a member, an invited person or a worker of a platform")),
+        "vetted_gold": Template(gettext_noop("passed enough gold items")),
+        "vetted_votes": Template(gettext_noop("gave %(votes)s votes, and no check speaks against them")),
         "votes_careless": Template(
             gettext_noop(
                 "votes as if without looking: chose the reply that is expected to win in %(stronger)s of %(decided)s "

@@ -29,6 +29,7 @@ LABEL = "live"
 DESIGN = Design(
     visibility=Campaign.Visibility.PUBLIC,
     admission=Campaign.Admission.OPEN,
+    vetting_votes=0,  # Visitors see their first answer move the board.
     seed=SEED,
     batch_size=20,
     batch_age_s=15,

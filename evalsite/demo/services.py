@@ -29,6 +29,7 @@ DESIGN = Design(
     shows_prompts=True,
     shows_replies=True,
     admission=Campaign.Admission.OPEN,
+    vetting_votes=0,  # Visitors see their first answer move the board.
     seed=SEED,
     batch_size=60,
     batch_age_s=5,

@@ -44,8 +44,9 @@ class SampledTurn:
 def third_parties_ask(*, campaign: Campaign, by: User, conversations: int = CONVERSATIONS) -> Campaign:
     """Make a static draft in which third parties judge a random turn of so many random conversations.
 
-    Only conversations that have ended are drawn, whose annotators consented, are not excluded, and have not been
-    erased; of these, turns that count. The texts are redacted. The draft belongs to the campaign's organisation.
+    Only conversations that have ended are drawn, whose annotators consented, are neither excluded nor newcomers, and
+    have not been erased; of these, turns that count. The texts are redacted. The draft belongs to the campaign's
+    organisation.
 
     Raises Conflict without any such turn, InvalidInput, NotAllowed for somebody who may not set up campaigns there.
     """
@@ -80,7 +81,7 @@ def conversations_reviewable(campaign: Campaign) -> int:
 
 
 def _eligible(campaign: Campaign) -> list[int]:
-    out = [number for number, one in standings(campaign).items() if one.out]
+    out = [number for number, one in standings(campaign).items() if not one.counts]
     found = Conversation.objects.filter(campaign=campaign, consents_to_review=True, erased_at__isnull=True)
     found = found.filter(turns__state=Turn.State.JUDGED, turns__counts=True).exclude(annotator__in=out)
     closed = found.exclude(state=Conversation.State.OPEN)

@@ -76,7 +76,7 @@ def _stored_check(board: Board, lines: Iterable[Line]) -> None:
 
 
 def log_votes(campaign: Campaign, lines: Iterable[Line], path: Path | None = None) -> Votes:
-    """Return the votes that count by a log: not replaced, not excluded, on the campaign's first question."""
+    """Return the votes that count by a log: not replaced, excluded or provisional, on the campaign's first question."""
     judged: dict[str, tuple[str | None, Mapping[str, Any]]] = {}
     out: dict[tuple[str, str], bool] = {}
     for line in lines:
@@ -86,12 +86,16 @@ def log_votes(campaign: Campaign, lines: Iterable[Line], path: Path | None = Non
                 judged[one["id"]] = (content["annotator"], one)
         elif line["kind"] == Kind.EXCLUSION and content:
             subject = "judgment" if "judgment" in content else "annotator"
-            out[subject, content[subject]] = not content["lifted"]
+            kind = "newcomer" if content.get("provisional") else subject
+            out[kind, content[subject]] = not content["lifted"]
     replaced = {one["replaces"] for _, one in judged.values()}
     counted = [
         (annotator, one)
         for key, (annotator, one) in judged.items()
-        if key not in replaced and not out.get(("judgment", key)) and not out.get(("annotator", annotator or ""))
+        if key not in replaced
+        and not any(
+            out.get(of) for of in (("judgment", key), ("annotator", annotator or ""), ("newcomer", annotator or ""))
+        )
     ]
     return _votes(campaign, [each for each in counted if len(each[1]["shown"]) == 2], path or Path("The log"))
 

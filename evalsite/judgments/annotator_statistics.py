@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from statistics import median
 
 from django.core.cache import cache
 from django.db.models import Count, Exists, Max, OuterRef, Q
@@ -12,7 +13,14 @@ from evalsite.campaigns.models import Campaign, Entrant
 from evalsite.core.reasons import StoredReason
 from evalsite.judgments.item_keys import item_parts
 from evalsite.judgments.models import Annotator, AnnotatorNote, Assignment, Batch, Enrolment, Exclusion
-from evalsite.judgments.selectors import annotators_excluded, pay_of, standings
+from evalsite.judgments.selectors import (
+    IN_GOOD_STANDING,
+    RANKING_PURPOSES,
+    AnnotatorState,
+    annotators_excluded,
+    pay_of,
+    standings,
+)
 
 SPENT_KEPT_S = 20
 LEAST_UNQUALIFIED = 3  # annotators
@@ -26,6 +34,7 @@ class Person:
     - `note` is the newest note about them.
     - `paused` means that nothing new is issued.
     - `proposed` is a proposal of the screening that a person must decide: "exclude" or "readmit", else "".
+    - `newcomer` means that their votes are provisional.
     """
 
     key: int
@@ -37,6 +46,7 @@ class Person:
     proposed: str
     paused: bool = False
     note: str = ""
+    newcomer: bool = False
 
 
 def people_page(*, campaign: Campaign, start: int, count: int) -> list[Person]:
@@ -54,7 +64,8 @@ def people_page(*, campaign: Campaign, start: int, count: int) -> list[Person]:
     )
     numbers = {row["annotator"]: (row["done"], row["open"], row["last"]) for row in counted}
     out = exclusion_reasons(campaign)
-    waiting = proposals(campaign)
+    standing = standings(campaign)
+    waiting = _proposals(standing)
     return [
         Person(
             one.annotator.pk,
@@ -64,6 +75,7 @@ def people_page(*, campaign: Campaign, start: int, count: int) -> list[Person]:
             waiting.get(one.annotator.pk, ""),
             one.paused_at is not None,
             newest.get(one.annotator.pk, ""),
+            standing.get(one.annotator.pk, IN_GOOD_STANDING).provisional,
         )
         for one in enrolments
     ]
@@ -71,18 +83,31 @@ def people_page(*, campaign: Campaign, start: int, count: int) -> list[Person]:
 
 def proposals(campaign: Campaign) -> dict[int, str]:
     """Return the undecided proposals of the screening by annotator id."""
-    found = {number: standing.proposal for number, standing in standings(campaign).items()}
+    return _proposals(standings(campaign))
+
+
+def _proposals(standing: Mapping[int, AnnotatorState]) -> dict[int, str]:
+    found = {number: one.proposal for number, one in standing.items()}
     return {number: "readmit" if fact.lifted else "exclude" for number, fact in found.items() if fact is not None}
 
 
 def exclusion_reasons(campaign: Campaign) -> dict[int, StoredReason]:
     """Return the reasons of the current exclusions in this campaign by annotator id."""
     out = annotators_excluded(campaign)
-    facts = Exclusion.objects.filter(campaign=campaign, annotator__in=out, lifted=False, proposed=False).order_by("pk")
+    facts = Exclusion.objects.filter(campaign=campaign, annotator__in=out, lifted=False, proposed=False)
+    facts = facts.filter(provisional=False).order_by("pk")
     return {
         number: StoredReason(text, data)
         for number, text, data in facts.values_list("annotator_id", "reason", "reason_data")
     }
+
+
+def votes_median(campaign: Campaign) -> int | None:
+    """Return the median number of answers of those who answered; None before the first answer."""
+    own = Assignment.objects.filter(campaign=campaign, state=Assignment.State.ANSWERED, purpose__in=RANKING_PURPOSES)
+    counts = own.filter(annotator__isnull=False).order_by().values("annotator").annotate(n=Count("pk"))
+    given = list(counts.values_list("n", flat=True))
+    return int(median(given)) if given else None
 
 
 def people_count(campaign: Campaign) -> int:

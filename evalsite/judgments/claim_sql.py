@@ -221,7 +221,7 @@ def queued_replan(
 
 LAST_EXCLUSION = (
     "(SELECT lifted FROM judgments_exclusion WHERE annotator_id = %s AND campaign_id = %s AND NOT proposed "
-    "ORDER BY id DESC LIMIT 1)"
+    "AND NOT provisional ORDER BY id DESC LIMIT 1)"
 )
 
 

@@ -56,7 +56,8 @@ def annotator_readmit(
 ) -> Exclusion:
     """Count an annotator's judgments again, or dismiss a proposal to exclude them, and request a refit.
 
-    Raises InvalidInput without a reason, and Conflict if there is neither an exclusion nor a proposal.
+    A person also admits a newcomer in this way: their votes count from now on. Raises InvalidInput without a reason,
+    and Conflict if there is neither an exclusion nor a proposal, and the annotator is no newcomer.
     """
     return _record(campaign, annotator, lifted=True, reason=reason, by=by, evidence=evidence or {})
 
@@ -76,7 +77,7 @@ def exclusion_propose(
             reason_data=kept.data,
             evidence=dict(evidence),
         )
-        _tell(campaign, annotator, fact)
+        exclusion_tell(campaign, annotator, fact)
     return fact
 
 
@@ -101,38 +102,47 @@ def _record(
         # The lock serializes the facts about an annotator.
         locked = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
         before = standings(locked).get(annotator.pk, IN_GOOD_STANDING)
-        if before.out is not lifted and before.proposal is None:
+        admits = lifted and by is not None and before.provisional
+        decides = before.out is lifted or before.proposal is not None
+        if not (admits or decides):
             raise Conflict(
                 _("This annotator counts.") if lifted else _("This annotator is excluded already."),
                 hint=_("Look at the latest decision about them."),
             )
-        fact: Exclusion = Exclusion.objects.create(
-            campaign=locked,
-            annotator=annotator,
-            lifted=lifted,
-            reason=text,
-            reason_data=data,
-            decided_by=by,
-            evidence=dict(evidence),
-        )
+        decided = [
+            Exclusion.objects.create(
+                campaign=locked,
+                annotator=annotator,
+                lifted=lifted,
+                provisional=provisional,
+                reason=text,
+                reason_data=data,
+                decided_by=by,
+                evidence=dict(evidence),
+            )
+            for provisional in [True] * admits + [False] * decides
+        ]
+        fact: Exclusion = decided[-1]
         audit_record(
             act="readmit" if lifted else "exclude",
             subject=locked.public_id,
             by=by,
-            before={"excluded": before.out},
-            after={"excluded": not lifted},
+            before={"excluded": before.out, **({"provisional": True} if admits else {})},
+            after={"excluded": not lifted, **({"provisional": False} if admits else {})},
             target=str(annotator.public_id),
             reason=StoredReason(text, data),
         )
         refit_request(locked)
-        _tell(locked, annotator, fact)
+        exclusion_tell(locked, annotator, fact)
     return fact
 
 
-def _tell(campaign: Campaign, annotator: Annotator, fact: Exclusion) -> None:
-    """Tell the campaign's webhooks of an exclusion, a re-admission or a proposal."""
+def exclusion_tell(campaign: Campaign, annotator: Annotator, fact: Exclusion) -> None:
+    """Tell the campaign's webhooks of an exclusion, a re-admission, a proposal or a vetted newcomer."""
     done = "readmission" if fact.lifted else "exclusion"
     status = f"{done}_proposed" if fact.proposed else {"readmission": "readmitted", "exclusion": "excluded"}[done]
+    if fact.provisional:
+        status = "vetted"
     campaign_tell(
         campaign=campaign,
         event=CampaignEvent.ANNOTATOR,
@@ -141,8 +151,15 @@ def _tell(campaign: Campaign, annotator: Annotator, fact: Exclusion) -> None:
         data=lambda: {
             "annotator": str(annotator.public_id),
             "status": status,
-            "decided_by": "screening" if fact.decided_by_id is None else "person",
+            "decided_by": decider(fact),
             **reason_told(StoredReason(fact.reason, fact.reason_data)),
             "url": f"{settings.SITE_URL}/console/{campaign.public_id}/annotators/",
         },
     )
+
+
+def decider(fact: Exclusion) -> str:
+    """Return who decided: a person, the screening, or the rule on newcomers."""
+    if fact.decided_by_id is not None:
+        return "person"
+    return "rule" if fact.provisional else "screening"

@@ -567,7 +567,8 @@ class Exclusion(models.Model):
     """A decision that a judgment, or all judgments of an annotator in a campaign, do not count (or count again).
 
     The latest fact about each subject is in force. A proposal has no effect until a person decides it by a further
-    fact. The screening does not change a person's decision (`decided_by`).
+    fact. The screening does not change a person's decision (`decided_by`). Provisional facts are a sequence of their
+    own: the first says that an annotator is a newcomer, and the one that lifts it that they are vetted, for good.
     """
 
     campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="exclusions")
@@ -575,6 +576,9 @@ class Exclusion(models.Model):
     judgment = models.ForeignKey(Judgment, null=True, blank=True, on_delete=models.PROTECT, related_name="exclusions")
     lifted = models.BooleanField(default=False, help_text="this fact re-admits")
     proposed = models.BooleanField(default=False, help_text="by the screening, for a person to decide")
+    provisional = models.BooleanField(
+        default=False, help_text="a newcomer's votes do not count yet; lifted: they are vetted"
+    )
     reason = models.CharField(max_length=500)
     reason_data = models.JSONField(
         null=True,
@@ -591,6 +595,10 @@ class Exclusion(models.Model):
                 condition=Q(annotator__isnull=False, judgment__isnull=True)
                 | Q(annotator__isnull=True, judgment__isnull=False),
                 name="exclusion_of_annotator_or_judgment",
+            ),
+            models.CheckConstraint(
+                condition=Q(provisional=False) | Q(annotator__isnull=False, proposed=False),
+                name="exclusion_provisional_of_annotator",
             ),
         ]
 

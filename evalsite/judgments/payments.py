@@ -1,6 +1,6 @@
 """Accounts of annotators: statements, the payment file, bonuses and payments."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from typing import Any, NamedTuple
@@ -20,7 +20,13 @@ from evalsite.judgments.annotator_statistics import SPENT_KEPT_S, exclusion_reas
 from evalsite.judgments.arrivals import identities_of, identity_source
 from evalsite.judgments.leases import checked_text
 from evalsite.judgments.models import Annotator, Assignment, Bonus, Enrolment, Judgment, Payment
-from evalsite.judgments.selectors import COUNTABLE, LEAST_PAID, earnings_of, judgments_left_out
+from evalsite.judgments.selectors import (
+    COUNTABLE,
+    LEAST_PAID,
+    annotators_uncounted,
+    earnings_of,
+    judgments_left_out,
+)
 
 NONE = Decimal(0)
 CENT = Decimal("0.01")
@@ -62,7 +68,7 @@ class Statement(_Balance):
     - `judged`: assignments with an answer, including gold, late and removed ones.
     - `counted`: judgments in fits.
     - `undone`: answers that were taken back.
-    - `left_out`: judgments that do not count because of an exclusion.
+    - `left_out`: judgments that do not count because of an exclusion, or because their annotator is a newcomer.
     - `over_quota`: late answers that are not paid.
     - due = earned + bonus - paid.
     """
@@ -121,6 +127,7 @@ class _StatementData:
     worked: Mapping[int, int]
     rates: Mapping[tuple[int, str], tuple[Rate, ...]]
     excluded: Mapping[int, str]
+    uncounted: Collection[int]
     money: "Accounts"
 
     @classmethod
@@ -139,6 +146,7 @@ class _StatementData:
             dict(own.filter(worked_ms__gt=0).order_by().values_list("annotator").annotate(sum=Sum("worked_ms"))),
             _rates(own),
             {number: reason.text for number, reason in exclusion_reasons(campaign).items()},
+            annotators_uncounted(campaign),
             money,
         )
 
@@ -152,7 +160,7 @@ class _StatementData:
         platform, platform_id = self.identities.get(number, ("", ""))
         work = self.work.get(number, PaidWork())
         excluded = self.excluded.get(number)
-        left_out = work.countable if excluded is not None else self.left_out.get(number, 0)
+        left_out = work.countable if number in self.uncounted else self.left_out.get(number, 0)
         earned, bonus, paid = (book.get((number, currency), NONE) for book in self.money)
         return Statement(
             annotator=annotator,

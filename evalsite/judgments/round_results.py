@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from evalsite.campaigns.models import Aspect, Campaign
 from evalsite.judgments.models import Annotator, Answer, Assignment, Candidate
-from evalsite.judgments.selectors import RANKING_PURPOSES, annotators_excluded
+from evalsite.judgments.selectors import RANKING_PURPOSES, annotators_uncounted
 
 Verdicts = Mapping[int, Collection[str]]  # by annotator
 
@@ -41,14 +41,14 @@ def round_result(
 
 
 def _verdicts(campaign: Campaign, aspect: Aspect, items: Collection[str]) -> Mapping[str, Verdicts]:
-    """Return the verdicts in force on each item, without those of excluded annotators."""
+    """Return the verdicts in force on each item, without those of newcomers and excluded annotators."""
     answers = Answer.objects.filter(
         aspect=aspect,
         judgment__superseded_by=None,
         judgment__assignment__place__campaign=campaign,
         judgment__assignment__place__item__in=items,
         judgment__assignment__purpose__in=RANKING_PURPOSES,
-    ).exclude(judgment__annotator__in=annotators_excluded(campaign))
+    ).exclude(judgment__annotator__in=annotators_uncounted(campaign))
     rows = answers.values_list("judgment__assignment__item", "judgment__annotator", "candidate__entrant", "value")
     found: defaultdict[str, defaultdict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
     for item, annotator, entrant, value in rows:

@@ -2,8 +2,8 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from datetime import timedelta
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 from enum import Enum
 from typing import NamedTuple
@@ -61,16 +61,19 @@ _Votes = dict[int, tuple[CountedVote, ...]]  # by judgment key
 class LeftOut(Enum):
     """The judgments to leave out. Screening of annotators needs more of them than boards do."""
 
-    EXCLUDED = "all who are excluded"
-    BY_PEOPLE = "whom people have excluded: the screening judges everybody by the same votes"
+    EXCLUDED = "all who are excluded, and newcomers"
+    BY_PEOPLE = "whom people have excluded, and newcomers: the screening judges everybody by the same votes"
     NOBODY = "nobody, and no single judgment"
 
 
 def judgments_counted(campaigns: Iterable[Campaign], *, without: LeftOut = LeftOut.EXCLUDED) -> QuerySet[Judgment]:
-    """Return judgments for a fit: in closed batches, in force, for ranking, and not excluded."""
+    """Return judgments for a fit: in closed batches, in force, for ranking, not provisional, and not excluded."""
     campaigns = list(campaigns)
     excluded = _excluded(campaigns, without)
     counted = Judgment.objects.filter(COUNTABLE, batch__campaign__in=campaigns)
+    vetting = [one for one in campaigns if one.vetting_votes and without is not LeftOut.NOBODY]
+    for one in vetting:
+        counted = counted.exclude(batch__campaign=one, annotator__isnull=False, annotator__in=newcomers(one))
     for campaign, annotators in excluded.annotators.items():
         counted = counted.exclude(batch__campaign=campaign, annotator__isnull=False, annotator__in=annotators)
     return counted.exclude(pk__in=excluded.judgments)
@@ -83,12 +86,13 @@ def votes_counted(
     category: str = "",
     prompt: int | None = None,
     version: int | None = None,
+    annotators: Collection[int] | None = None,
     without: LeftOut = LeftOut.EXCLUDED,
 ) -> list[CountedVote]:
     """Return the votes of the counted judgments on one aspect.
 
-    `category` selects the prompts of one category. `prompt` and `version` (keys) select the votes on one prompt and
-    those about one version. `without` is that of `judgments_counted`.
+    `category` selects the prompts of one category. `prompt`, `version` and `annotators` (keys) select the votes on one
+    prompt, those about one version, and those of some annotators. `without` is that of `judgments_counted`.
 
     Each vote is one row with the candidate that was shown first; the item's key gives the prompt and the second one.
     All rows are fetched at once. For a cursor, PostgreSQL plans as if only the first rows were wanted, which takes
@@ -102,19 +106,29 @@ def votes_counted(
         answers = answers.filter(
             Exists(Candidate.objects.filter(entrant__version=version, assignment=OuterRef("judgment__assignment")))
         )
+    if annotators is not None:
+        answers = answers.filter(judgment__annotator__in=annotators)
     return [vote for votes in _votes(campaigns, answers, aspect).values() for vote in votes]
 
 
 def votes_by_judgment(
-    campaigns: Iterable[Campaign], aspect: Aspect, *, category: str = "", batches: Collection[int] | None = None
+    campaigns: Iterable[Campaign],
+    aspect: Aspect,
+    *,
+    category: str = "",
+    batches: Collection[int] | None = None,
+    annotators: Collection[int] = (),
 ) -> dict[int, tuple[CountedVote, ...]]:
-    """Return the same votes by judgment key. `batches` (keys) selects those of some batches.
+    """Return the same votes by judgment key: all, or those in `batches` (keys) and all of `annotators` (keys).
 
     A judgment has one vote, or several if more than two chatbots were shown.
     """
     campaigns = list(campaigns)
     answers = _answers_counted(campaigns, aspect, category, LeftOut.EXCLUDED)
-    return _votes(campaigns, answers if batches is None else answers.filter(judgment__batch__in=batches), aspect)
+    if batches is not None:
+        theirs = Q(judgment__annotator__in=annotators) if annotators else Q()
+        answers = answers.filter(Q(judgment__batch__in=batches) | theirs)
+    return _votes(campaigns, answers, aspect)
 
 
 def _answers_counted(campaigns: list[Campaign], aspect: Aspect, category: str, without: LeftOut) -> QuerySet[Answer]:
@@ -195,7 +209,7 @@ def _outcome(chosen: int | None, first: int) -> int:
 
 
 def counted_votes_version(campaigns: Iterable[Campaign]) -> str:
-    """Return a version of the counted votes. It changes with each closed batch, exclusion and removal.
+    """Return a version of the counted votes. It changes with each closed batch, exclusion, vetting and removal.
 
     Other changes of a judgment are new judgments in an open batch. Read the version before the votes: changes in
     between then cause another read.
@@ -206,14 +220,35 @@ def counted_votes_version(campaigns: Iterable[Campaign]) -> str:
 
 
 def exclusions_version(campaigns: Iterable[Campaign]) -> str:
-    """Return a version that changes when votes of closed batches begin or cease to count, except for undone ones.
+    """Return a version that changes when votes of closed batches begin or cease to count.
 
-    It uses keys and times, not counts: a worker may outlive a restored backup, after which the same number could come.
+    Undone votes and those of vetted newcomers (`newcomers_vetted`) do not change it. It uses keys and times, not
+    counts: a worker may outlive a restored backup, after which the same number could come.
     """
     campaigns = list(campaigns)
     removed = AuditEntry.objects.filter(act="remove_judgments", subject__in=[one.public_id for one in campaigns])
-    out = Exclusion.objects.filter(campaign__in=campaigns, proposed=False)
-    return repr((sorted(removed.values_list("pk", "at")), sorted(out.values_list("pk", "decided_at"))))
+    out = Exclusion.objects.filter(campaign__in=campaigns, proposed=False, provisional=False)
+    vets = [one.pk for one in campaigns if one.vetting_votes]
+    return repr((sorted(removed.values_list("pk", "at")), sorted(out.values_list("pk", "decided_at")), vets))
+
+
+def newcomers_vetted(campaigns: Iterable[Campaign]) -> frozenset[tuple[int, datetime]]:
+    """Return the key of each annotator who was a newcomer, with the time from which their votes count."""
+    vetted = Exclusion.objects.filter(campaign__in=list(campaigns), provisional=True, lifted=True)
+    return frozenset((annotator or 0, at) for annotator, at in vetted.values_list("annotator_id", "decided_at"))
+
+
+def newcomers(campaign: Campaign) -> QuerySet[Exclusion, int | None]:
+    """Return the keys of the annotators whose votes are provisional in this campaign, as a subquery."""
+    vetted = Exclusion.objects.filter(campaign=campaign, annotator=OuterRef("annotator"), provisional=True, lifted=True)
+    facts = Exclusion.objects.filter(~Exists(vetted), campaign=campaign, provisional=True, lifted=False)
+    return facts.values_list("annotator", flat=True)
+
+
+def votes_given(campaign: Campaign, annotators: QuerySet[Exclusion, int | None]) -> dict[int, int]:
+    """Return how many votes of each of these annotators would count if they did."""
+    given = Judgment.objects.filter(COUNTABLE, batch__campaign=campaign, annotator__in=annotators).order_by()
+    return {key or 0: count for key, count in given.values_list("annotator").annotate(count=Count("pk"))}
 
 
 def judgments_taken_back(batches: Collection[int]) -> set[int]:
@@ -226,7 +261,8 @@ def judgments_taken_back(batches: Collection[int]) -> set[int]:
 
 
 def _exclusions(campaigns: list[Campaign]) -> int:
-    return Exclusion.objects.filter(campaign__in=campaigns, proposed=False).count()
+    facts = Exclusion.objects.filter(campaign__in=campaigns, proposed=False)
+    return facts.exclude(provisional=True, lifted=False).count()  # a newcomer begins without votes
 
 
 def _closed_batches_version(campaigns: list[Campaign]) -> str:
@@ -259,7 +295,7 @@ def _excluded(campaigns: list[Campaign], without: LeftOut = LeftOut.EXCLUDED) ->
     if without is LeftOut.NOBODY:
         return Excluded({}, set())
     last: dict[tuple[int, int | None, int | None], bool] = {}
-    facts = Exclusion.objects.filter(campaign__in=campaigns, proposed=False).order_by("pk")
+    facts = Exclusion.objects.filter(campaign__in=campaigns, proposed=False, provisional=False).order_by("pk")
     columns = ("campaign_id", "annotator_id", "judgment_id", "lifted", "decided_by_id")
     for campaign, annotator, judgment, lifted, person in facts.values_list(*columns):
         by_rule = person is None and annotator is not None
@@ -272,8 +308,14 @@ def _excluded(campaigns: list[Campaign], without: LeftOut = LeftOut.EXCLUDED) ->
 
 
 def annotators_excluded(campaign: Campaign) -> set[int]:
-    """Return ids of the annotators whose judgments do not count in this campaign now."""
+    """Return ids of the annotators who are excluded in this campaign now."""
     return _excluded([campaign]).annotators.get(campaign.pk, set())
+
+
+def annotators_uncounted(campaign: Campaign) -> set[int]:
+    """Return ids of the annotators whose judgments do not count in this campaign now: excluded ones and newcomers."""
+    provisional = newcomers(campaign) if campaign.vetting_votes else ()
+    return annotators_excluded(campaign) | {key for key in provisional if key is not None}
 
 
 def judgments_left_out(campaign: Campaign) -> dict[int, int]:
@@ -284,11 +326,24 @@ def judgments_left_out(campaign: Campaign) -> dict[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class AnnotatorState:
-    """An annotator's status in a campaign. `decided`: a person has decided; `proposal`: a person must decide."""
+    """An annotator's status in a campaign. `decided`: a person has decided; `proposal`: a person must decide.
+
+    provisional: a newcomer, whose votes do not count yet.
+    """
 
     out: bool
     decided: bool
     proposal: Exclusion | None
+    provisional: bool = False
+
+    @property
+    def counts(self) -> bool:
+        return not (self.out or self.provisional)
+
+    @property
+    def is_flagged(self) -> bool:
+        """Return whether the annotator is excluded, or proposed for exclusion."""
+        return self.out or (self.proposal is not None and not self.proposal.lifted)
 
 
 IN_GOOD_STANDING = AnnotatorState(out=False, decided=False, proposal=None)
@@ -300,17 +355,25 @@ def standings(campaign: Campaign) -> dict[int, AnnotatorState]:
     for fact in Exclusion.objects.filter(campaign=campaign, annotator__isnull=False).order_by("pk"):
         number = fact.annotator_id or 0
         before = found.get(number, IN_GOOD_STANDING)
-        if fact.proposed:  # a proposal without effect withdraws an earlier one
-            found[number] = AnnotatorState(before.out, before.decided, None if fact.lifted != before.out else fact)
+        if fact.provisional:
+            found[number] = replace(before, provisional=not fact.lifted and campaign.vetting_votes > 0)
+        elif fact.proposed:  # a proposal without effect withdraws an earlier one
+            found[number] = replace(before, proposal=None if fact.lifted != before.out else fact)
         else:
-            found[number] = AnnotatorState(not fact.lifted, fact.decided_by_id is not None, None)
+            person = fact.decided_by_id is not None
+            found[number] = replace(before, out=not fact.lifted, decided=person, proposal=None)
     return found
 
 
 def is_excluded(*, campaign: Campaign, annotator: Annotator) -> bool:
     """Return whether this annotator's judgments are excluded in the campaign now."""
-    facts = Exclusion.objects.filter(campaign=campaign, annotator=annotator, proposed=False).order_by("-pk")
-    return facts.values_list("lifted", flat=True).first() is False
+    facts = Exclusion.objects.filter(campaign=campaign, annotator=annotator, proposed=False, provisional=False)
+    return facts.order_by("-pk").values_list("lifted", flat=True).first() is False
+
+
+def is_newcomer(*, campaign: Campaign, annotator: Annotator) -> bool:
+    """Return whether this annotator's votes are provisional in the campaign now."""
+    return bool(campaign.vetting_votes) and newcomers(campaign).filter(annotator=annotator).exists()
 
 
 @dataclass(frozen=True, slots=True)
@@ -340,8 +403,10 @@ def item_counts(campaign: Campaign) -> ItemCounts:
 
 
 def _without_excluded(campaign: Campaign, ranking: QuerySet[Assignment]) -> QuerySet[Assignment]:
-    """Filter out assignments of excluded annotators, and those with an excluded judgment."""
+    """Filter out assignments of newcomers and excluded annotators, and those with an excluded judgment."""
     excluded = _excluded([campaign])
+    if campaign.vetting_votes:
+        ranking = ranking.exclude(annotator__isnull=False, annotator__in=newcomers(campaign))
     if excluded.annotators:
         ranking = ranking.exclude(annotator__isnull=False, annotator__in=excluded.annotators[campaign.pk])
     if excluded.judgments:
@@ -428,12 +493,16 @@ def quota_taken(*, campaign: int, annotator: int | None) -> int:
 
 @dataclass(frozen=True, slots=True)
 class AnnotatorProgress:
-    """An annotator's progress in a campaign. `pay` is the earned amount by currency; each assignment counts once."""
+    """An annotator's progress in a campaign. `pay` is the earned amount by currency; each assignment counts once.
+
+    provisional: the votes of a newcomer do not count yet.
+    """
 
     judgments: int
     open: int
     quota: int | None
     pay: Mapping[str, Decimal]
+    provisional: bool
 
 
 def progress_get(*, campaign: Campaign, annotator: Annotator) -> AnnotatorProgress:
@@ -447,6 +516,7 @@ def progress_get(*, campaign: Campaign, annotator: Annotator) -> AnnotatorProgre
         open=own.filter(state=Assignment.State.ISSUED).count(),
         quota=campaign.quota,
         pay=pay_of(own),
+        provisional=is_newcomer(campaign=campaign, annotator=annotator),
     )
 
 
@@ -509,6 +579,7 @@ class Accounting:
     - `waiting`: in an open batch.
     - `checks`: not for ranking.
     - `late`: its place had been filled by another annotator, or it exceeded the quota.
+    - `provisional`: by a newcomer who is not vetted yet.
     - `excluded`: by a decision with its reason on record.
     """
 
@@ -517,6 +588,7 @@ class Accounting:
     waiting: int
     checks: int
     late: int
+    provisional: int
     excluded: int
     counted: int
 
@@ -535,13 +607,19 @@ def accounting(campaigns: Iterable[Campaign]) -> Accounting:
         answered=Count("pk", filter=ranking & Q(assignment__state=Assignment.State.ANSWERED)),
     )
     counted = judgments_counted(campaigns).count()
+    vetting = [one for one in campaigns if one.vetting_votes]
+    provisional = sum(
+        sum(votes_given(one, newcomers(one).exclude(annotator__in=annotators_excluded(one))).values())
+        for one in vetting
+    )
     return Accounting(
         recorded=found["recorded"],
         superseded=found["recorded"] - found["in_force"],
         waiting=found["in_force"] - found["closed"],
         checks=found["closed"] - found["ranking"],
         late=found["ranking"] - found["answered"],
-        excluded=found["answered"] - counted,
+        provisional=provisional,
+        excluded=found["answered"] - counted - provisional,
         counted=counted,
     )
 

@@ -46,6 +46,7 @@ from evalsite.judgments.selectors import (
     queue_is_empty,
     quota_taken,
 )
+from evalsite.judgments.vetting_facts import newcomer_mark
 from evalsite.judgments.work_time import work_time_record
 
 TOKEN_LIFE = timedelta(days=90)
@@ -108,9 +109,11 @@ def enrolment_make(
         how["erasure"] = Onboarding.Erasure.REMOVE
     with write_transaction():
         annotator = annotator_ensure(annotator, user, kind)
-        enrolment, _ = Enrolment.objects.update_or_create(
+        enrolment, created = Enrolment.objects.update_or_create(
             campaign=campaign, annotator=annotator, defaults={"left_at": None, **how}
         )
+        if created:
+            newcomer_mark(enrolment)
     return enrolment
 
 

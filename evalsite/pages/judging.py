@@ -24,7 +24,7 @@ from evalsite.judgments.empty_claims import Wait
 from evalsite.judgments.models import LABELS, Annotator, Assignment, Enrolment, QualificationAnswer
 from evalsite.judgments.qualification import Qualification, qualification_get
 from evalsite.judgments.round_results import RoundResult, round_result
-from evalsite.judgments.selectors import judgments_given, queue_is_empty
+from evalsite.judgments.selectors import is_newcomer, judgments_given, queue_is_empty
 from evalsite.pages.chatting import how_it_goes
 from evalsite.presentation.rich_text import visible
 from evalsite.scorecards.annotated_replies import contents_shown, unit_judged
@@ -131,10 +131,20 @@ def welcome_context(
         "live": campaign.live if campaign.is_live else None,
         "how": how_it_goes(campaign.live) if campaign.is_live else "",
         "whole": unit_judged(campaign) in WHOLE,
+        "vetting_votes": _vetting_votes(campaign, user) if key else 0,
         "meanings": _meanings(aspect),
         "action": "" if left_out else action or (reverse("judge_begin", args=[key]) if key else ""),
         "fields": fields or {},
     }
+
+
+def _vetting_votes(campaign: Campaign, user: User | None) -> int:
+    """Return after how many votes those of this visitor count; 0 where they count at once."""
+    if not campaign.vets_newcomers or campaign.qualification_items.exists():
+        return 0
+    return (
+        0 if user is not None and Campaign.objects.of(user).filter(pk=campaign.pk).exists() else campaign.vetting_votes
+    )
 
 
 def _arrival(campaign: Campaign, user: User | None, *, at_campaign: bool, has_task: bool) -> dict[str, str]:
@@ -415,6 +425,8 @@ def _reward(campaign: Campaign, enrolment: Enrolment, key: str) -> dict[str, Any
     return {
         "given": judgments_given(campaign=campaign, annotator=enrolment.annotator),
         "counted": snapshot.judgments if snapshot else None,
+        "newcomer": is_newcomer(campaign=campaign, annotator=enrolment.annotator),
+        "vetting_votes": campaign.vetting_votes,
     }
 
 

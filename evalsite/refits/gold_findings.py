@@ -35,9 +35,8 @@ class GoldVerdict:
         return {"gold": self.share.n, "gold_passed": self.share.k, "gold_chance": self.chance}
 
 
-def gold_verdicts(campaign: Campaign) -> dict[int, GoldVerdict]:
+def gold_verdicts(gold: GoldCounts) -> dict[int, GoldVerdict]:
     """Map annotator IDs to verdicts, for all who answered gold; empty if gold does not screen."""
-    gold = gold_counts(campaign)
     return {number: gold_verdict(*passed, mark=gold.mark) for number, passed in gold.counts.items()}
 
 

@@ -134,7 +134,7 @@ class FitInput:
 def votes_to_screen(board: Board, given: FitInput) -> Sequence[CountedVote]:
     """Return the votes for screening a campaign's annotators, including votes that the screening left out."""
     campaign = board.default_of
-    if campaign is None or not campaign.exclusions.filter(decided_by=None).exists():
+    if campaign is None or not campaign.exclusions.filter(decided_by=None, provisional=False).exists():
         return given.votes
     return votes_counted([campaign], board.aspect, without=LeftOut.BY_PEOPLE)
 

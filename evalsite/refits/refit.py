@@ -37,15 +37,17 @@ from evalsite.judgments.queue import (
     queue_state_read,
     queue_withdraw,
 )
-from evalsite.judgments.selectors import CountedVote, judgments_spent
+from evalsite.judgments.selectors import CountedVote, LeftOut, judgments_spent, votes_counted
+from evalsite.judgments.vetting_facts import newcomers_vet
 from evalsite.refits.annotator_groups import annotator_groups
 from evalsite.refits.designs import rules_of
 from evalsite.refits.gold_findings import gold_counts
 from evalsite.refits.known_ties import by_version, known_ties
 from evalsite.refits.mapping import ENGINE, FitInput, Planner, fit_input, input_mark, votes_to_screen
+from evalsite.refits.newcomers import newcomers_due, to_screen
 from evalsite.refits.planned_looks import looks_at_stop, looks_planned
 from evalsite.refits.planning import Planned, planned_of, queue_begin, queue_finish
-from evalsite.refits.screening import ExclusionChange, changes_make, changes_wanted
+from evalsite.refits.screening import ExclusionChange, acts_on_board, changes_make, changes_wanted
 from evalsite.refits.services import (
     campaign_close,
     findings_request,
@@ -55,9 +57,10 @@ from evalsite.refits.services import (
 )
 from evalsite.refits.vote_evidence import EvidenceVerdict, evidence_verdicts
 from irt_engine import EngineError, Posterior, WarmStart, read_warm_start
-from irt_engine.agreement import MergedPrompts
+from irt_engine.agreement import NO_GOLD, GoldCounts, MergedPrompts
 from scheduler import CampaignState, SchedulerError, StoppingDecision, decide, with_retired
 from scheduler.forecasting.random_baseline import random_baseline
+from scheduler.reasons import Reason
 
 log = logging.getLogger(__name__)
 COMPARED_AT_MOST = 80  # Chatbots. With more, the random baseline takes seconds.
@@ -97,12 +100,14 @@ class Fitted:
 class Following:
     """Results of a fit for its campaign.
 
+    vetted: newcomers (keys) whose votes count from the next refit on, with the reason.
     course: errors of the random baseline; None if no vote was read.
     sensitivity: how far the board moves without a few annotators; None as `course`.
     decided: the decision with the plan; None if the campaign does not continue from this fit.
     """
 
     changes: list[ExclusionChange]
+    vetted: Mapping[int, Reason]
     course: list[tuple[float, float]] | None = None
     sensitivity: dict[str, Any] | None = None
     decided: tuple[StoppingDecision, Planned] | None = None
@@ -142,7 +147,7 @@ def _refit_own(board: Board, campaign: Campaign, fitted: Fitted | None, began: d
             lease.confirm()
             refit = publish(board, fitted, began, seen="")
     following = _following(board, campaign, fitted, began)
-    if fitted is None and not following.changes and following.decided is None:
+    if fitted is None and not (following.changes or following.vetted) and following.decided is None:
         return
     rest = None
     with write_transaction():
@@ -151,6 +156,7 @@ def _refit_own(board: Board, campaign: Campaign, fitted: Fitted | None, began: d
             refit = refit or publish(board, fitted, began)
             _finish(refit, fitted, following)
         changes_make(campaign, following.changes)
+        newcomers_vet(campaign=campaign, reasons=following.vetted)
         if following.decided is not None:
             rest = _act(campaign, *following.decided, refit.snapshot if refit else None)
     if following.decided is not None and rest is not None:
@@ -159,16 +165,16 @@ def _refit_own(board: Board, campaign: Campaign, fitted: Fitted | None, began: d
 
 def _following(board: Board, campaign: Campaign, fitted: Fitted | None, began: datetime) -> Following:
     """Screen, decide and plan outside any transaction."""
-    changes = _screened(board, fitted)
-    goes_on = campaign.collecting and not _would_act(campaign, changes)
+    changes, vetted = _screened(board, fitted)
+    goes_on = campaign.collecting and not acts_on_board(campaign, changes)
     is_new = fitted is not None and fitted.given is not None
     if not (goes_on or is_new):
-        return Following(changes)
+        return Following(changes, vetted)
     planner, seen = Planner(campaign), queue_state_read(campaign)
     state = planner.state(fitted.posterior if fitted else None, judgments_spent(campaign), seen.counts)
     course = _course_at_random(campaign, state) if is_new else None
     moves = sensitivity_facts(fitted.posterior, fitted.given.table()) if fitted and fitted.given else None
-    return Following(changes, course, moves, _decision(planner, state, seen, began) if goes_on else None)
+    return Following(changes, vetted, course, moves, _decision(planner, state, seen, began) if goes_on else None)
 
 
 def _finish(refit: Refit, fitted: Fitted, following: Following) -> None:
@@ -206,22 +212,37 @@ def _course_at_random(campaign: Campaign, state: CampaignState) -> list[tuple[fl
     return [(round(n), round(se, 4)) for n, se in zip(found.judgments, found.largest_se, strict=True)]
 
 
-def _screened(board: Board, fitted: Fitted | None) -> list[ExclusionChange]:
-    """Return the changes that the screening wants.
+def _screened(board: Board, fitted: Fitted | None) -> tuple[list[ExclusionChange], Mapping[int, Reason]]:
+    """Return the changes that the screening wants, and the newcomers who are vetted.
 
-    Screening also runs without a fit, because everybody who judged may be excluded. Returns none if no vote was read,
-    because the same votes were screened before.
+    Screening also runs without a fit, because everybody who judged may be excluded or a newcomer. If no vote was read,
+    the same votes were screened before.
     """
     campaign = board.default_of
+    if campaign is None:
+        return [], {}
+    gold = NO_GOLD if campaign.screening == Campaign.Screening.OFF else gold_counts(campaign)
+    due = newcomers_due(campaign, gold)
     given = fit_input(board) if fitted is None else fitted.given
-    if campaign is None or given is None:
-        return []
+    if given is None:
+        return [], {key: reason for key, reason in due.items() if key not in to_screen(due)}
     votes = votes_to_screen(board, given)
-    return changes_wanted(campaign, votes, _evidence(campaign, given, votes, fitted))
+    verdicts = _evidence(campaign, given, votes, fitted, gold)
+    if fitted is not None and (new := to_screen(due)):
+        theirs = votes_counted([campaign], board.aspect, annotators=new, without=LeftOut.NOBODY)
+        beside = _evidence(campaign, given, [*votes, *theirs], fitted, gold)
+        verdicts = {**verdicts, **{key: beside[key] for key in beside.keys() & set(new)}}
+    changes = changes_wanted(campaign, votes, verdicts, gold)
+    flagged = {change.annotator for change in changes if not change.lifted}
+    return changes, {key: reason for key, reason in due.items() if key not in flagged}
 
 
 def _evidence(
-    campaign: Campaign, given: FitInput, votes: Sequence[CountedVote], fitted: Fitted | None
+    campaign: Campaign,
+    given: FitInput,
+    votes: Sequence[CountedVote],
+    fitted: Fitted | None,
+    gold: GoldCounts,
 ) -> Mapping[int, EvidenceVerdict]:
     """Return the annotators against whom the fit speaks; none without a fit or without screening."""
     if fitted is None or campaign.screening == Campaign.Screening.OFF or not votes:
@@ -229,7 +250,6 @@ def _evidence(
     people = sorted({str(vote.annotator) for vote in votes if vote.annotator is not None})
     place = {int(name): number for number, name in enumerate(people)}
     groups = [{place[one] for one in group if one in place} for group in annotator_groups(campaign, votes)]
-    gold = gold_counts(campaign)
     found = evidence_verdicts(
         fitted.posterior,
         replace(given, votes=votes, ties=()).table(),
@@ -238,14 +258,6 @@ def _evidence(
         gold=replace(gold, counts={place[one]: counts for one, counts in gold.counts.items() if one in place}),
     )
     return {int(people[number]): verdict for number, verdict in found.items()}
-
-
-def _would_act(campaign: Campaign, changes: list[ExclusionChange]) -> bool:
-    """Return whether the screening changes the counted votes.
-
-    The refit that it then requests decides and plans without the excluded annotators.
-    """
-    return campaign.screening == Campaign.Screening.ACT and bool(changes)
 
 
 def _decision(

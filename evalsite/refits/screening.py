@@ -7,6 +7,9 @@ campaign sets a mark; more skips than answers.
 
 All annotators are judged by the same votes, including votes of excluded annotators. So the same judgments give the same
 verdicts, whatever was decided before. An annotator who was excluded too early is readmitted by their votes.
+
+The votes of newcomers are no part of them, because a crowd of newcomers could make careful annotators look careless.
+Newcomers are screened by the fit of the others' votes, by gold and by skips (`newcomers`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,9 +23,9 @@ from evalsite.judgments.models import Annotator, Exclusion
 from evalsite.judgments.selectors import IN_GOOD_STANDING, AnnotatorState, CountedVote, LeftOut, standings
 from evalsite.judgments.skips import FREE_SKIPS, skip_counts
 from evalsite.refits.answer_agreement import LEAST_CELLS, answer_verdicts
-from evalsite.refits.gold_findings import gold_excludes, gold_verdicts
+from evalsite.refits.gold_findings import gold_counts, gold_excludes, gold_verdicts
 from evalsite.refits.vote_evidence import EvidenceVerdict
-from irt_engine.agreement import Verdict, screen
+from irt_engine.agreement import GoldCounts, Verdict, screen
 from irt_engine.responses import ResponseTable
 from scheduler.reasons import Reason
 
@@ -35,12 +38,14 @@ class ExclusionChange:
     """A change that the screening wants for one annotator.
 
     lifted: True to readmit the annotator.
+    counts: whether the annotator's votes count at present or would after the change. Those of newcomers do not.
     """
 
     annotator: int
     lifted: bool
     reason: Reason
     evidence: dict[str, Any]
+    counts: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,27 +58,43 @@ class Advice:
 
 
 def changes_wanted(
-    campaign: Campaign, votes: Sequence[CountedVote], verdicts: Mapping[int, EvidenceVerdict] = NO_VERDICTS
+    campaign: Campaign,
+    votes: Sequence[CountedVote],
+    verdicts: Mapping[int, EvidenceVerdict] = NO_VERDICTS,
+    gold: GoldCounts | None = None,
 ) -> list[ExclusionChange]:
     """Return the changes that the screening wants, without writing.
 
-    votes: all votes except those that people have excluded; answers about single replies are read here.
+    votes: all votes except those of newcomers, and those that people have excluded; answers about single replies are
+    read here.
     verdicts: annotators against whom the fit of their votes speaks (`vote_evidence`).
+    gold: results of gold items; they are read here if they are not given.
     """
     if campaign.screening == Campaign.Screening.OFF:
         return []
     standing = standings(campaign)
-    found = advice_of(campaign, votes, verdicts)
+    found = advice_of(campaign, votes, verdicts, gold)
     return [
-        ExclusionChange(annotator, not out, advice.reason, advice.evidence)
+        ExclusionChange(annotator, not out, advice.reason, advice.evidence, not now.provisional)
         for annotator, advice in {**found, **_cleared(campaign, found)}.items()
         if (out := _out(advice, now := standing.get(annotator, IN_GOOD_STANDING))) != _said(campaign, now)
         and not now.decided
     ]
 
 
+def acts_on_board(campaign: Campaign, changes: Sequence[ExclusionChange]) -> bool:
+    """Return whether the screening changes the counted votes.
+
+    The refit that it then requests decides and plans without the excluded annotators.
+    """
+    return campaign.screening == Campaign.Screening.ACT and any(change.counts for change in changes)
+
+
 def advice_of(
-    campaign: Campaign, votes: Sequence[CountedVote], verdicts: Mapping[int, EvidenceVerdict] = NO_VERDICTS
+    campaign: Campaign,
+    votes: Sequence[CountedVote],
+    verdicts: Mapping[int, EvidenceVerdict] = NO_VERDICTS,
+    gold: GoldCounts | None = None,
 ) -> dict[int, Advice]:
     """Map annotator IDs to advice.
 
@@ -83,9 +104,9 @@ def advice_of(
     for annotator, one in verdicts.items():
         evidence = Advice("exclude", one.reason, dict(one.evidence))
         found[annotator] = advice_of_both(evidence, found[annotator]) if annotator in found else evidence
-    for annotator, verdict in gold_verdicts(campaign).items():
-        gold = Advice(verdict.decision, verdict.reason, verdict.evidence)
-        found[annotator] = advice_of_both(found[annotator], gold) if annotator in found else gold
+    for annotator, verdict in gold_verdicts(gold_counts(campaign) if gold is None else gold).items():
+        by_gold = Advice(verdict.decision, verdict.reason, verdict.evidence)
+        found[annotator] = advice_of_both(found[annotator], by_gold) if annotator in found else by_gold
     for annotator, (skips, answers) in skip_counts(campaign, least=FREE_SKIPS).items():
         if skips > answers:
             counts = {"skipped": skips, "answered": answers}
@@ -115,6 +136,7 @@ def _cleared(campaign: Campaign, found: Mapping[int, Advice]) -> dict[int, Advic
     improve.
     """
     facts = Exclusion.objects.filter(campaign=campaign, annotator__isnull=False, lifted=False, decided_by__isnull=True)
+    facts = facts.filter(provisional=False)
     last = {number or 0: evidence for number, evidence in facts.order_by("pk").values_list("annotator_id", "evidence")}
     none = Advice("not enough yet", Reason("gold_unused"), {})
     now = {number: found.get(number, none) for number, evidence in last.items() if gold_excludes(evidence)}

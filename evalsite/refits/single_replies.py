@@ -34,13 +34,17 @@ from evalsite.judgments.queue import (
 )
 from evalsite.judgments.selectors import counted_votes_version, judgments_spent
 from evalsite.judgments.skips import items_closed
+from evalsite.judgments.vetting_facts import newcomers_vet
 from evalsite.prompts.models import Prompt
 from evalsite.refits.designs import limit_rules
+from evalsite.refits.gold_findings import gold_counts
+from evalsite.refits.newcomers import newcomers_due
 from evalsite.refits.planning import let_others_write
-from evalsite.refits.screening import changes_make, changes_wanted
+from evalsite.refits.screening import acts_on_board, changes_make, changes_wanted
 from evalsite.refits.services import campaign_close, findings_request
 from evalsite.scorecards.annotated_replies import conversations_annotated
 from evalsite.scorecards.services import annotation_scorecard_request
+from irt_engine.agreement import NO_GOLD
 from scheduler import CampaignState
 from scheduler.reasons import Reason
 
@@ -64,15 +68,18 @@ class _Plan:
 
 
 def refit_single(campaign: Campaign, lease: Lease) -> None:
-    """Screen annotators, and stop the campaign or bring its queue up to date."""
-    changes = changes_wanted(campaign, ())
+    """Screen annotators, vet newcomers, and stop the campaign or bring its queue up to date."""
+    gold = NO_GOLD if campaign.screening == Campaign.Screening.OFF else gold_counts(campaign)
+    due = newcomers_due(campaign, gold)
+    changes = changes_wanted(campaign, (), gold=gold)
+    flagged = {change.annotator for change in changes if not change.lifted}
     campaign.refresh_from_db()
-    acts = campaign.screening == Campaign.Screening.ACT and bool(changes)
-    plan = _planned(campaign) if campaign.collecting and not acts else None
+    plan = _planned(campaign) if campaign.collecting and not acts_on_board(campaign, changes) else None
     rest = None
     with write_transaction():
         lease.confirm()
         changes_make(campaign, changes)
+        newcomers_vet(campaign=campaign, reasons={key: due[key] for key in due.keys() - flagged})
         if plan is not None:
             rest = _act(campaign, plan)
     while rest and plan is not None:

@@ -2,8 +2,8 @@
 
 The votes of a closed batch do not change. Reading 100,000 votes after each batch takes a second. Half of it is the
 database's, which does not yield to annotators' requests as a worker does. So a refit reads only the batches closed
-since, and drops the votes that they replace. If anything else may have changed which votes count, it reads all votes
-again.
+since and the votes of newcomers vetted since, and drops the votes that they replace. If anything else may have changed
+which votes count, it reads all votes again.
 """
 
 import threading
@@ -20,11 +20,13 @@ from evalsite.judgments.selectors import (
     CountedVote,
     exclusions_version,
     judgments_taken_back,
+    newcomers_vetted,
     votes_by_judgment,
 )
 
 MOST_VOTES = 400_000  # Votes of all boards together, about 100 MB. The least recently used boards are dropped first.
 MOST_BATCHES = 200  # Batches that are read by ID. For more than these, all votes are read again.
+MOST_VETTED = 200  # Newcomers whose votes are read by ID, likewise.
 
 Batches = frozenset[tuple[int, datetime | None]]
 
@@ -34,10 +36,12 @@ class _InputState:
     """Everything that the counted votes depend on.
 
     left_out: the hash of what is left out.
+    vetted: the newcomers whose votes count by now.
     batches: the closed batches.
     """
 
     left_out: str
+    vetted: frozenset[tuple[int, datetime]]
     batches: Batches
 
 
@@ -49,11 +53,11 @@ class _CachedVotes:
     votes: Mapping[int, tuple[CountedVote, ...]]
 
     def can_extend_to(self, now: _InputState) -> bool:
-        """Return whether nothing has changed since, except that a few batches were closed."""
-        batches = self.seen.batches
-        return (
-            self.seen.left_out == now.left_out and batches <= now.batches and len(now.batches - batches) <= MOST_BATCHES
-        )
+        """Return whether nothing has changed since, except that a few batches were closed and newcomers vetted."""
+        seen = self.seen
+        grown = seen.batches <= now.batches and seen.vetted <= now.vetted
+        few = len(now.batches - seen.batches) <= MOST_BATCHES and len(now.vetted - seen.vetted) <= MOST_VETTED
+        return seen.left_out == now.left_out and grown and few
 
 
 class VoteCache:
@@ -102,7 +106,8 @@ def _updated_votes(
     before: _CachedVotes, now: _InputState, board: Board, campaigns: list[Campaign]
 ) -> dict[int, tuple[CountedVote, ...]]:
     fresh = [key for key, _ in now.batches - before.seen.batches]
-    new = votes_by_judgment(campaigns, board.aspect, category=board.category, batches=fresh)
+    vetted = [annotator for annotator, _ in now.vetted - before.seen.vetted]
+    new = votes_by_judgment(campaigns, board.aspect, category=board.category, batches=fresh, annotators=vetted)
     taken_back = judgments_taken_back(fresh)
     return {key: vote for key, vote in {**before.votes, **new}.items() if key not in taken_back}
 
@@ -114,4 +119,6 @@ def _input_state(campaigns: list[Campaign]) -> _InputState:
     were read.
     """
     closed = Batch.objects.filter(campaign__in=campaigns, state=Batch.State.CLOSED)
-    return _InputState(exclusions_version(campaigns), frozenset(closed.values_list("pk", "closed_at")))
+    return _InputState(
+        exclusions_version(campaigns), newcomers_vetted(campaigns), frozenset(closed.values_list("pk", "closed_at"))
+    )

@@ -43,7 +43,8 @@ def evidence_verdicts(
     table, keep = _known(posterior, votes)
     if not (table.annotator >= 0).any():
         return {}
-    found = one_sided(posterior, table, groups=groups)
+    chances = posterior.vote_probabilities(table.a, table.b, table.prompt, table.a_first)
+    found = one_sided(posterior, table, groups=groups, chances=chances)
     versions = Version.objects.select_related("chatbot").in_bulk(
         [int(posterior.chatbots[one.chatbot]) for one in found]
     )
@@ -51,7 +52,7 @@ def evidence_verdicts(
         one.annotator: _verdict(one, versions[int(posterior.chatbots[one.chatbot])].chatbot.name) for one in found
     }
     times = None if seconds is None else np.asarray(seconds, np.float64)[keep]
-    careless = _careless(carelessness(posterior, table, seconds=times, gold=gold))
+    careless = _careless(carelessness(posterior, table, seconds=times, gold=gold, chances=chances))
     return {
         number: max((found[number] for found in (careless, one_chatbot) if number in found), key=_weight)
         for number in careless.keys() | one_chatbot.keys()

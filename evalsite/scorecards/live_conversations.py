@@ -16,7 +16,7 @@ from evalsite.campaigns.models import Aspect, Campaign
 from evalsite.dialogues.models import Continuation, Conversation, ConversationEntrant, Utterance
 from evalsite.judgments.item_keys import item_parts
 from evalsite.judgments.models import Answer
-from evalsite.judgments.selectors import annotators_excluded
+from evalsite.judgments.selectors import annotators_uncounted
 from evalsite.scorecards.conversations import (
     ERRORS,
     ConversationRating,
@@ -33,9 +33,9 @@ _WRITTEN = Q(speaker=Utterance.Speaker.CHATBOT, turn__continuation__how=Continua
 
 
 def finished_conversations(campaign: Campaign) -> QuerySet[Conversation]:
-    """Return the finished conversations with one chatbot, of annotators who are not excluded."""
+    """Return the finished conversations with one chatbot, of annotators whose judgments count."""
     rows = Conversation.objects.filter(campaign=campaign, erased_at=None).exclude(state=Conversation.State.OPEN)
-    rows = rows.exclude(annotator__in=annotators_excluded(campaign))
+    rows = rows.exclude(annotator__in=annotators_uncounted(campaign))
     rows = rows.annotate(chatbots=Count("members", filter=Q(members__left_at=None)))
     replied = Utterance.objects.filter(conversation=OuterRef("pk"), speaker=Utterance.Speaker.CHATBOT)
     return rows.filter(Exists(replied.exclude(_WRITTEN)), chatbots=1).order_by("pk")

@@ -114,7 +114,12 @@ class Carelessness:
 
 
 def carelessness(
-    posterior: Posterior, table: ResponseTable, *, seconds: FloatArray | None = None, gold: GoldCounts = NO_GOLD
+    posterior: Posterior,
+    table: ResponseTable,
+    *,
+    seconds: FloatArray | None = None,
+    gold: GoldCounts = NO_GOLD,
+    chances: FloatArray | None = None,
 ) -> Carelessness:
     """Return the evidence that each annotator is careless, hasty or adversarial.
 
@@ -128,6 +133,8 @@ def carelessness(
         Time of each vote in any unit; NaN if unknown. Without times nobody is found hasty.
     gold : GoldCounts, optional
         Results of gold items.
+    chances : ndarray of float, shape (n, 3), optional
+        Vote probabilities of the table under the fit (`Posterior.vote_probabilities`), if they are known already.
 
     Returns
     -------
@@ -135,9 +142,9 @@ def carelessness(
         The evidence, by annotator.
     """
     known = table.annotator >= 0
-    p = np.maximum(
-        posterior.vote_probabilities(*(c[known] for c in (table.a, table.b, table.prompt, table.a_first))), _LEAST
-    )
+    if chances is None:
+        chances = posterior.vote_probabilities(table.a, table.b, table.prompt, table.a_first)
+    p = np.maximum(chances[known], _LEAST)
     place, n = table.outcome[known] + 1, np.arange(int(known.sum()))
     names, who = np.unique(table.annotator[known], return_inverse=True)
     K = len(names)

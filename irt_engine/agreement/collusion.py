@@ -103,7 +103,9 @@ class Preferences:
     log_e: FloatArray
 
 
-def preferences(posterior: Posterior, table: ResponseTable, *, taste_sd: float = TASTE_SD) -> Preferences:
+def preferences(
+    posterior: Posterior, table: ResponseTable, *, taste_sd: float = TASTE_SD, chances: FloatArray | None = None
+) -> Preferences:
     """Return the preference statistics of every annotator and chatbot.
 
     Parameters
@@ -114,6 +116,8 @@ def preferences(posterior: Posterior, table: ResponseTable, *, taste_sd: float =
         The votes, with the chatbots and prompts of the fit. Votes without a known annotator are left out.
     taste_sd : float
         SD omega of honest tastes, in logits.
+    chances : ndarray of float, shape (votes, 3), optional
+        Vote probabilities of the table under the fit (`Posterior.vote_probabilities`), if they are known already.
 
     Returns
     -------
@@ -128,9 +132,9 @@ def preferences(posterior: Posterior, table: ResponseTable, *, taste_sd: float =
     if not (math.isfinite(taste_sd) and taste_sd >= 0.0):
         raise EngineError("the SD of tastes is not a number of at least 0", code="bad_taste", hint="give 0 or more")
     known = table.annotator >= 0
-    chances = posterior.vote_probabilities(
-        *(column[known] for column in (table.a, table.b, table.prompt, table.a_first))
-    )
+    if chances is None:
+        chances = posterior.vote_probabilities(table.a, table.b, table.prompt, table.a_first)
+    chances = chances[known]
     who, outcome = table.annotator[known], table.outcome[known]
     # Every vote stands twice: from the side of each chatbot.
     annotator = np.concatenate([who, who])
@@ -215,6 +219,7 @@ def one_sided(
     *,
     groups: Sequence[Collection[int]] = (),
     taste_sd: float = TASTE_SD,
+    chances: FloatArray | None = None,
 ) -> tuple[Preference, ...]:
     """Return the annotators who prefer one chatbot without looking, alone or as members of a group.
 
@@ -224,7 +229,7 @@ def one_sided(
 
     Parameters
     ----------
-    posterior, table, taste_sd
+    posterior, table, taste_sd, chances
         As in `preferences`.
     groups : sequence of collections of int
         Annotators that belong together for another reason: one network, or one burst of arrivals. Belonging together
@@ -237,7 +242,7 @@ def one_sided(
     """
     if not (table.annotator >= 0).any():
         return ()
-    found = preferences(posterior, table, taste_sd=taste_sd)
+    found = preferences(posterior, table, taste_sd=taste_sd, chances=chances)
     chatbots, annotators = len(table.chatbots), len(np.unique(found.annotator))
     group = group_evidence(found, chatbots) >= math.log(chatbots / ALPHA_GROUP)
     alone = found.log_e >= math.log(annotators * chatbots / ALPHA_GROUP)

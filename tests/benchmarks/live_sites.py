@@ -98,6 +98,7 @@ def _campaign(address: str, chatbots: int, minimum_turns: int) -> Campaign:
     design = Design(
         visibility=Campaign.Visibility.PUBLIC,
         admission=Campaign.Admission.OPEN,
+        vetting_votes=0,
         batch_size=50,
         batch_age_s=5,
         target_se=None,

@@ -51,6 +51,7 @@ ENVIRONMENT = {
 DESIGN = Design(
     visibility=Campaign.Visibility.PUBLIC,
     admission=Campaign.Admission.OPEN,
+    vetting_votes=0,
     seed=5,
     batch_size=500,  # a queue of a thousand and more: a hundred answers a second must not empty it during a refit
     batch_age_s=5,

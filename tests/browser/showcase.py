@@ -41,6 +41,7 @@ SUBMITTED = 20  # prompts of the standing board
 STANDS = Design(
     visibility=Campaign.Visibility.PUBLIC,
     admission=Campaign.Admission.OPEN,
+    vetting_votes=0,
     batch_size=20,
     batch_age_s=2,
     block_size=5,
@@ -94,6 +95,7 @@ def make() -> None:
     shared = {
         "visibility": Campaign.Visibility.PUBLIC,
         "admission": Campaign.Admission.OPEN,
+        "vetting_votes": 0,
         "block_size": 3,
         "votes_per_item": 40,
     }
@@ -141,7 +143,11 @@ def make_live(url: str) -> None:
     """A live campaign with the chatbots of `manage.py serve_chatbots` at this address."""
     owner = user_create(username="live", password=None).personal_organisation
     design = Design(
-        visibility=Campaign.Visibility.PUBLIC, admission=Campaign.Admission.OPEN, target_se=None, budget=1000
+        visibility=Campaign.Visibility.PUBLIC,
+        admission=Campaign.Admission.OPEN,
+        vetting_votes=0,
+        target_se=None,
+        budget=1000,
     )
     campaign = campaign_create(
         organisation=owner,

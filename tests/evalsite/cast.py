@@ -22,6 +22,7 @@ from evalsite.prompts.services import NewPrompt, prompt_set_create
 OPEN = Design(
     visibility=Campaign.Visibility.PUBLIC,
     admission=Campaign.Admission.OPEN,
+    vetting_votes=0,
     batch_size=5,
     block_size=3,
     seed=1,

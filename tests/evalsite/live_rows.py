@@ -20,7 +20,13 @@ from evalsite.judgments.models import Annotator, Answer, Assignment, Batch, Cand
 from evalsite.judgments.services import annotator_enrol
 from evalsite.prompts.models import Prompt
 
-_OPEN = Design(visibility=Campaign.Visibility.PUBLIC, admission=Campaign.Admission.OPEN, seed=1, budget=1000)
+_OPEN = Design(
+    visibility=Campaign.Visibility.PUBLIC,
+    admission=Campaign.Admission.OPEN,
+    vetting_votes=0,
+    seed=1,
+    budget=1000,
+)
 _BEST = NewAspect("best", "Which reply is best?", allow_tie=False, allow_both_bad=False)
 _FINE = NewAspect("fine", "Which replies are appropriate?", False, False, kind=Aspect.Kind.SELECT_ANY)
 

@@ -42,6 +42,7 @@ from tests.templates import cluster_template, migrate, seed
 DESIGN = Design(
     visibility=Campaign.Visibility.PUBLIC,
     admission=Campaign.Admission.OPEN,
+    vetting_votes=0,
     seed=5,
     batch_size=25,
     batch_age_s=1,

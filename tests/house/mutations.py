@@ -99,8 +99,8 @@ MUTATIONS = (
     Mutation(
         "proposed exclusions count as exclusions",
         "evalsite/judgments/selectors.py",
-        "facts = Exclusion.objects.filter(campaign__in=campaigns, proposed=False)",
-        "facts = Exclusion.objects.filter(campaign__in=campaigns)",
+        "facts = Exclusion.objects.filter(campaign__in=campaigns, proposed=False, provisional=False)",
+        "facts = Exclusion.objects.filter(campaign__in=campaigns, provisional=False)",
         (f"{_REFITS}/test_screening.py",),
     ),
     Mutation(

@@ -29,6 +29,7 @@ READS = 37
 DESIGN = Design(
     visibility=Campaign.Visibility.PUBLIC,
     admission=Campaign.Admission.OPEN,
+    vetting_votes=0,
     seed=5,
     batch_size=300,
     batch_age_s=3600,

@@ -105,6 +105,7 @@ class ProgressSerializer(ResponseSerializer):
     judgments = s.IntegerField()
     open = s.IntegerField()
     quota = s.IntegerField(allow_null=True)
+    provisional = s.BooleanField(help_text="votes of a new annotator do not count yet")
     pay = PaySerializer(many=True)
 
     def get_pay(self, row: AnnotatorProgress) -> list[Mapping[str, Any]]:

@@ -12,6 +12,7 @@ from evalsite.campaigns.models import Campaign, LiveSettings
 from evalsite.campaigns.onboarding import NewQualificationItem
 from evalsite.campaigns.plans import PlanOptions, policy_check
 from evalsite.campaigns.services import Design, NewAspect
+from evalsite.campaigns.single_replies import screening_data_check
 from evalsite.core.errors import InvalidInput
 from evalsite.exchange.campaign_file.lines import Document
 from evalsite.exchange.campaign_file.models import SCALES, AnnotationPart, ChatbotPart, File
@@ -74,7 +75,8 @@ def design_problems(file: File, document: Document) -> Iterator[Problem]:
     try:
         policy_check(campaign.get("policy", usual.policy))
         plan.check_votes(votes)
-        plan.check_screening(votes, acts=acts, gold=by_gold)
+        if acts:
+            screening_data_check(plan, votes, by_gold=by_gold)
     except InvalidInput as error:
         yield Problem(document.line(("plan",)), error.field or "", error.message)
     yield from _live_problems(file, document)

@@ -26,7 +26,7 @@ from evalsite.campaigns.plans import (
     PlanOptions,
 )
 from evalsite.campaigns.questions import LONGEST_LABEL, WIDEST_SCALE, scale_check
-from evalsite.campaigns.services import NewAspect
+from evalsite.campaigns.services import MOST_VETTING_VOTES, NewAspect
 from evalsite.campaigns.studies import MOST_REPETITIONS, SETTINGS
 from evalsite.core.errors import InvalidInput
 from evalsite.exchange.campaign_file.values import (
@@ -98,6 +98,7 @@ class CampaignPart(Part):
     screening: Annotated[str, one_of(Campaign.Screening.values)] = LEFT_OUT
     gold_share: Annotated[float, number(0, MOST_SHARE)] = LEFT_OUT
     gold_mark: Annotated[float, number(0.01, 0.99)] | None = LEFT_OUT
+    vetting_votes: Annotated[int, whole(0, MOST_VETTING_VOTES)] = LEFT_OUT
     quota: Annotated[int, whole(1)] | None = LEFT_OUT
     pay_rate: Annotated[str, AMOUNT] = LEFT_OUT
     pay_per: Annotated[str, one_of(Campaign.PayPer.values)] = LEFT_OUT

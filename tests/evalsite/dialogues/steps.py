@@ -47,6 +47,7 @@ def live_campaign_make(
     design = Design(
         visibility=Campaign.Visibility.PUBLIC,
         admission=Campaign.Admission.OPEN,
+        vetting_votes=0,
         batch_size=2,
         seed=1,
         target_se=None,

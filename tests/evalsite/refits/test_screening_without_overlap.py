@@ -1,0 +1,94 @@
+"""Times of votes and results of gold reach the screening, although no comparison is judged twice."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from evalsite.campaigns.gold import NewGold, gold_add
+from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.plans import PlanOptions
+from evalsite.campaigns.services import campaign_start, refit_request
+from evalsite.core.reasons import reason_text
+from evalsite.judgments.models import Annotator, Assignment, Exclusion
+from evalsite.judgments.services import annotator_enrol, judgment_record
+from tests.evalsite.cast import OPEN, CampaignMaker, assignment_claim, by_number, run_jobs
+from tests.shared import shared
+
+ALONE = replace(
+    OPEN,
+    gold_share=0.2,
+    gold_mark=0.8,
+    batch_size=1000,
+    block_size=15,
+    target_se=None,
+    plan=PlanOptions(overlap_share=0.0),
+)
+GOLD = [
+    NewGold(f"g{n}", ("A",), turns=[{"speaker": "user", "text": f"{n}?"}], texts=(f"Right {n}", f"Wrong {n}"))
+    for n in range(10)
+]
+CAREFUL = 4
+Choose = Callable[[Assignment], str]
+
+
+def answer(assignment: Assignment, choose: Choose, *, passes: bool) -> str:
+    """Return the choice on a comparison; gold is passed or failed."""
+    if assignment.gold is None:
+        return choose(assignment)
+    labels = {candidate.gold_side: candidate.label for candidate in assignment.candidates.all()}
+    return labels["A" if passes else "B"]
+
+
+def judge_timed(campaign: Campaign, annotator: Annotator, choose: Choose, *, ms: int, passes: bool = True) -> None:
+    for one in assignment_claim(campaign=campaign, annotator=annotator):
+        choices = {"overall": answer(one, choose, passes=passes)}
+        judgment_record(annotator=annotator, assignment_id=one.public_id, choices=choices, client_ms=ms)
+
+
+def blindly(assignment: Assignment) -> str:
+    """Choose a side by the number of the assignment."""
+    return "AB"[assignment.pk % 2]
+
+
+@shared
+def judged(make_campaign: CampaignMaker) -> Campaign:
+    campaign = make_campaign(design=ALONE, chatbots=4, prompts=60, start=False)
+    gold_add(campaign=campaign, items=GOLD)
+    campaign_start(campaign=campaign)
+    run_jobs()
+    hasty, failing, *careful = [annotator_enrol(campaign=campaign) for _ in range(2 + CAREFUL)]
+    for number in range(3):
+        in_haste = number > 0
+        judge_timed(campaign, hasty, blindly if in_haste else by_number, ms=900 if in_haste else 20_000)
+        judge_timed(campaign, failing, by_number, ms=20_000, passes=False)
+        for annotator in careful:
+            judge_timed(campaign, annotator, by_number, ms=20_000)
+    campaign.batches.filter(state="open").update(state="closed", closed_at=campaign.created_at)
+    refit_request(campaign)
+    run_jobs()
+    return campaign
+
+
+def flags(campaign: Campaign) -> Mapping[int, Any]:
+    """Return the reasons and the evidence of proposals, by the place of the annotator in the order of joining."""
+    people = [one.annotator_id for one in campaign.enrolments.order_by("pk")]
+    facts = Exclusion.objects.filter(campaign=campaign, proposed=True, lifted=False)
+    return {
+        people.index(fact.annotator_id): (reason_text(fact.reason, fact.reason_data), fact.evidence) for fact in facts
+    }
+
+
+def test_hasty_annotator_is_flagged_for_haste(judged: Campaign) -> None:
+    reason, evidence = flags(judged)[0]
+    assert "votes in haste" in reason
+    assert evidence["careless_evidence"] > 2
+
+
+def test_annotator_who_fails_gold_is_flagged_for_gold(judged: Campaign) -> None:
+    reason, evidence = flags(judged)[1]
+    assert f"passed 0 of {evidence['gold']} gold items" in reason
+    assert evidence["gold"] >= 5
+
+
+def test_careful_annotators_are_not_flagged(judged: Campaign) -> None:
+    assert flags(judged).keys() == {0, 1}
