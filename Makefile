@@ -125,7 +125,7 @@ bench-scorecards: $(VENV)/.dev ## Scorecards against published figures, coverage
 chaos: $(VENV)/.dev ## Hurt whole sites for long and print what they survived (KILLS=100; MINUTES=2 of each other fault)
 	CI=true TEST_FULL=1 CHAOS_KILLS=$(KILLS) CHAOS_MINUTES=$(MINUTES) CHAOS_AWAY_S=60 $(PY) -m pytest tests/faults -q
 
-bench-load: $(VENV)/.dev ## What a site bears while refits go on, and how soon a board opens: half an hour (LOAD="--seconds 60 --million")
+bench-load: $(VENV)/.dev ## Measure what a site serves while refits go on, and how soon a board opens: half an hour (LOAD="--seconds 60 --million")
 	@failed=; $(PY) -m tests.benchmarks.load $(LOAD) || failed=1; \
 	echo; $(PY) -m tests.benchmarks.first_byte || failed=1; [ -z "$$failed" ]
 
