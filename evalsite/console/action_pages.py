@@ -156,7 +156,7 @@ def effects() -> Mapping[Act, Effect]:
             _("You can withdraw it."),
         ),
         Act.WITHDRAW_ENTRANT: Effect(
-            _("It is asked about no more. Its judgments count on, and boards say that it was withdrawn."),
+            _("It is asked about no more. Its judgments count on, and boards list it apart, without a rank."),
             _("You can add it again."),
             "required",
             quiet=True,

@@ -123,10 +123,10 @@ def _counts(board_state: BoardState, rows: list[BoardRow]) -> dict[str, Any]:
 
 
 def chatbots_of(board_state: BoardState) -> int:
-    """Return the number of ranked chatbots that still take part, or of entrants before the first ranking."""
-    if board_state.snapshot and board_state.snapshot.rows:
+    """Return the number of chatbots that take part, as the console counts them; in a slice, of those that it ranks."""
+    if board_state.campaign is None or (board_state.slice and board_state.snapshot):
         return len(board_state.ranked)
-    return board_state.campaign.entrants.filter(state=Entrant.State.ACTIVE).count() if board_state.campaign else 0
+    return board_state.campaign.entrants.filter(state=Entrant.State.ACTIVE).count()
 
 
 def _shared(rows: list[BoardRow], verified: frozenset[str]) -> str:

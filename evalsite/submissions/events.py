@@ -75,6 +75,6 @@ def next_step(submission: Submission, state: str | None = None) -> str:
         Submission.State.WAITING: _("The people who run the campaign look at it, and approve or refuse it."),
         Submission.State.JOINED: _("Annotators compare it with the others until its place is known."),
         Submission.State.PLACED: _("It has its place. Further judgments narrow its interval."),
-        Submission.State.WITHDRAWN: _("Nothing. Its judgments stay on the board, marked as withdrawn."),
+        Submission.State.WITHDRAWN: _("Nothing. Its judgments count on, and the board lists it apart, without a rank."),
     }
     return words[Submission.State(state or submission.state)]

@@ -176,8 +176,9 @@ class BoardSerializer(ResponseSerializer):
         return [one | _card(cards.get(one.get("version", ""))) for one in row.ranked]
 
     def get_withdrawn(self, row: BoardState) -> Any:
+        named = WithdrawnRowSerializer().fields.keys()
         rows: list[Mapping[str, Any]] = [{**one, "reason": one["withdrawn"]} for one in unranked_rows(row.rows)]
-        return [{name: one[name] for name in WithdrawnRowSerializer().fields.keys() & one.keys()} for one in rows]
+        return [{name: value for name, value in one.items() if name in named} for one in rows]
 
 
 def _card(card: BoardCard | None) -> dict[str, str]:

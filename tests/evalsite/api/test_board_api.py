@@ -5,6 +5,7 @@ from django.test import Client
 
 from evalsite.accounts.models import User
 from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.services import entrant_withdraw
 from evalsite.judgments.models import Annotator
 from tests.evalsite.cast import judge, run_jobs
 
@@ -31,6 +32,21 @@ def test_every_chatbot_comes_with_its_interval_and_rank_bounds(
         assert row["lower"] < row["ability"] < row["upper"]
         assert row["se"] > 0
         assert 1 <= row["rank_lower"] <= row["rank"] <= row["rank_upper"]
+
+
+def test_withdrawn_chatbots_are_apart_without_a_rank(
+    campaign: Campaign, bob: Annotator, alice: User, stranger: Client
+) -> None:
+    judge(campaign, bob, blocks=2)
+    run_jobs()
+    whole = stranger.get(URL).json()
+    first = campaign.entrants.get(version__public_id=whole["chatbots"][0]["version"])
+    entrant_withdraw(campaign=campaign, entrant=first, reason="its maker asked", by=alice)
+    body = stranger.get(URL).json()
+    assert [row["rank"] for row in body["chatbots"]] == [row["rank"] - 1 for row in whole["chatbots"][1:]]
+    [gone] = body["withdrawn"]
+    assert (gone["version"], gone["reason"]) == (whole["chatbots"][0]["version"], "its maker asked")
+    assert not [name for name in gone if name.startswith("rank")]
 
 
 def test_an_unchanged_board_is_a_304_and_a_judgment_changes_it(

@@ -14,7 +14,7 @@ from django.core.management import call_command
 from django.test import Client
 
 from evalsite.accounts.models import Organisation
-from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.models import Campaign, Entrant
 from evalsite.campaigns.services import campaign_show
 from evalsite.chatbots.files import chatbot_import, replies_csv, replies_jsonl
 from evalsite.chatbots.models import Version
@@ -226,6 +226,17 @@ def test_state_of_the_board_is_a_table(judged: Campaign, stranger: Client) -> No
     assert [row["name"] for row in rows] == [row["name"] for row in as_json["rows"]]
     assert as_json["judgments"] == sum(row["judgments"] for row in as_json["rows"]) // 2
     assert stranger.get("/boards/trial/data/state/board.xml").status_code == 404
+
+
+def test_file_of_the_board_lists_withdrawn_chatbots_last(judged: Campaign, stranger: Client) -> None:
+    campaign_show(campaign=judged, visibility="public")
+    before = stranger.get("/boards/trial/data/state/board.json").json()["rows"]
+    Entrant.objects.filter(campaign=judged, version__chatbot__name=before[0]["name"]).update(
+        state="withdrawn", withdrawn_reason="asked"
+    )
+    rows = list(csv.DictReader(io.StringIO(body(stranger.get("/boards/trial/data/state/board.csv")))))
+    assert [row["name"] for row in rows] == [row["name"] for row in (*before[1:], before[0])]
+    assert [(row["rank"], row["withdrawn"]) for row in rows[-2:]] == [(str(len(rows) - 1), "false"), ("", "true")]
 
 
 def test_result_of_a_chatbot_is_a_file_for_the_hub(judged: Campaign, stranger: Client) -> None:

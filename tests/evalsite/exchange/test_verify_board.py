@@ -12,7 +12,9 @@ from django.test import Client
 from evalsite.accounts.models import ApiToken, User
 from evalsite.accounts.services import api_token_issue
 from evalsite.boards.models import Snapshot
-from evalsite.campaigns.models import Campaign
+from evalsite.boards.selectors import snapshot_current
+from evalsite.campaigns.models import Campaign, StoppingSpec
+from evalsite.campaigns.services import campaign_stop, refit_request
 from evalsite.core.hash_chain import link_hash
 from evalsite.exchange.board_verification import TOLERANCE, board_verify
 from evalsite.judgments.exclusions import annotator_exclude
@@ -44,6 +46,17 @@ def test_the_export_gives_the_same_board(campaign: Campaign, export: Path) -> No
     assert verified.apart <= TOLERANCE
     assert verified.others == ()
     assert verified.judgments == len(export.read_text().splitlines())
+
+
+def test_stopped_board_is_verified_with_its_looks(campaign: Campaign, export: Path) -> None:
+    StoppingSpec.objects.filter(campaign=campaign).update(budget=100)
+    campaign_stop(campaign=campaign, reason="enough")
+    refit_request(campaign)
+    run_jobs()
+    current = snapshot_current(campaign.default_board)
+    assert current is not None
+    assert current.looks == 100 // campaign.batch_size
+    assert board_verify(board=campaign.default_board, path=export).same
 
 
 def test_its_rows_may_come_in_any_order_and_one_changed_vote_is_seen(campaign: Campaign, export: Path) -> None:

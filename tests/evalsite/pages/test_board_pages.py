@@ -117,7 +117,7 @@ class TestCharts:
         assert sum(int(cell.text) for cell in cells) == 2 * snapshot.judgments
 
     def test_a_matrix_begins_where_the_address_says(self, judged: Campaign, stranger: Client) -> None:
-        assert [row.rank for row in FIGURES["wins"](given(judged, start=2)).drawing.rows] == [3, 4]
+        assert [row.rank for row in FIGURES["wins"](given(judged, start=2)).drawing.rows] == ["3", "4"]
         for start in ("1", "999", "0", "-4", "x", "9" * 30):
             assert stranger.get("/boards/trial/charts/wins/", {"from": start}).status_code == 200
         third = words(stranger.get("/boards/trial/charts/wins/", {"from": "3"}))
@@ -147,6 +147,7 @@ class TestCharts:
         for row in rows:
             assert float(row["lower_bound"]) < float(row["difference"]) < float(row["upper_bound"])
             assert 0.5 <= float(row["probability_of_order"]) <= 1
+            assert row["different"] in {"yes", "no"}
 
     def test_the_way_of_every_chatbot_ends_where_the_board_stands(self, judged: Campaign, stranger: Client) -> None:
         latest = Snapshot.objects.latest()

@@ -111,7 +111,7 @@ class TestHome:
                 assert "target 0.05" in words(stranger.get("/")), "what its limits and its decision tell"
             queries.append([query["sql"] or "" for query in asked])  # psycopg keeps no text of one that it has prepared
         one, two, three = (len(each) for each in queries)
-        assert three - two == two - one <= 8, "snapshot, decision, tally, who left, who takes part, who is new"
+        assert three - two == two - one <= 9, "snapshot, decision, tally, who left, who takes part, who is new"
         for table in ("campaigns_stoppingspec", "campaigns_aspect", "adaptive_board_campaigns"):
             of_table = [sum(f'FROM "{table}"' in sql or f'JOIN "{table}"' in sql for sql in each) for each in queries]
             assert of_table[0] == of_table[2], table

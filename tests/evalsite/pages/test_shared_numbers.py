@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from html import unescape
 
 import pytest
@@ -9,11 +10,23 @@ from django.test import Client
 
 from evalsite.accounts.models import User
 from evalsite.boards.models import Snapshot
+from evalsite.boards.selectors import board_state_get
+from evalsite.campaigns.limits import limits_of
 from evalsite.campaigns.models import Campaign, Entrant
-from evalsite.campaigns.services import campaign_pause, campaign_resume, campaign_stop, entrant_withdraw
+from evalsite.campaigns.services import (
+    campaign_extend,
+    campaign_pause,
+    campaign_resume,
+    campaign_stop,
+    entrant_add,
+    entrant_withdraw,
+)
+from evalsite.chatbots.models import Reply
+from evalsite.chatbots.services import chatbot_create, replies_add, version_create
 from evalsite.judgments.models import Annotator
 from evalsite.judgments.services import annotator_enrol
-from tests.evalsite.cast import judge, run_jobs
+from evalsite.presentation.board_head import status
+from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
 
 PAGES = (
     *("/", "/boards/trial/", "/boards/trial/?columns=more", "/boards/trial/charts/", "/boards/trial/method/"),
@@ -81,6 +94,62 @@ def test_pages_agree_on_every_shared_number_in_ten_states(
     latest = Snapshot.objects.filter(board=campaign.default_board).latest("number")
     assert numbers(client)["ranked"] == {str(latest.judgments)} == numbers(client)["counted"]
     assert numbers(client)["chatbots"] == {str(campaign.entrants.filter(state=Entrant.State.ACTIVE).count())}
+
+
+def judge_out(campaign: Campaign) -> None:
+    """Judge until nothing more is asked."""
+    annotator = annotator_enrol(campaign=campaign)
+    while judge(campaign, annotator):
+        run_jobs()
+
+
+def newcomer_join(campaign: Campaign) -> None:
+    version = version_create(chatbot=chatbot_create(organisation=campaign.organisation, name="newcomer"))
+    replies = {prompt: f"New words on {prompt.key}." for prompt in campaign.prompt_set.prompts.all()}
+    replies_add(version=version, replies=replies, origin=Reply.Origin.FILE)
+    entrant_add(campaign=campaign, version=version)
+    run_jobs()
+
+
+def openings(campaign: Campaign, alice: User) -> dict[str, Callable[[], object]]:
+    """States of a campaign that opens again, and a sentence that board and console then share."""
+    newcomer = lambda: campaign.entrants.order_by("-pk")[0]  # noqa: E731
+    extended = replace(limits_of(campaign.stopping), budget=12)
+    again = lambda: judge(campaign, annotator_enrol(campaign=campaign))  # noqa: E731
+    if not campaign.standing:
+        return {
+            "Stopped": lambda: judge_out(campaign),
+            "Collecting": lambda: campaign_extend(campaign=campaign, limits=extended),
+            "Collecting: 1": in_turn(again, run_jobs),
+        }
+    return {
+        "Waiting for new chatbots": lambda: judge_out(campaign),
+        "Collecting: 0 of 6 judgments since it opened again": lambda: newcomer_join(campaign),
+        "Collecting": in_turn(again, run_jobs),
+        "Collecting: ": lambda: entrant_withdraw(campaign=campaign, entrant=newcomer(), reason="asked", by=alice),
+    }
+
+
+@pytest.mark.parametrize("standing", [pytest.param(False, marks=pytest.mark.full), True])
+def test_pages_agree_when_a_campaign_opens_again(
+    make_campaign: CampaignMaker, alice: User, client: Client, standing: bool
+) -> None:
+    design = replace(OPEN, target_se=None, budget=6, standing=standing, newcomer_budget=6 if standing else None)
+    campaign = make_campaign(design=design, chatbots=3, prompts=8)
+    client.force_login(alice)
+    wrong: list[object] = []
+    for name, reach in openings(campaign, alice).items():
+        reach()
+        campaign.refresh_from_db()
+        wrong += [(name, key, values) for key, values in numbers(client).items() if len(values) > 1]
+        text = status(board_state_get(campaign.default_board))["text"]
+        wrong += [] if text.lower().startswith(name.lower()) else [(name, text)]
+        pages = {page: unescape(client.get(page).content.decode()) for page in ("/", "/boards/trial/")}
+        wrong += [(name, page) for page, content in pages.items() if text not in content]
+        answer = client.get("/console/trial/").content.decode()
+        ended = "It waits for new chatbots" if standing else "It has ended"
+        wrong += [(name, answer)] if (ended in answer) == campaign.collecting else []
+    assert wrong == []
 
 
 @pytest.mark.django_db

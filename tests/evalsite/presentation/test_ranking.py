@@ -12,6 +12,7 @@ from evalsite.boards.rows import BoardRow
 from evalsite.boards.selectors import BoardState, board_state_get
 from evalsite.campaigns.models import Campaign, Entrant
 from evalsite.presentation.ranking import Cut, RankingPart, ranking_context
+from evalsite.submissions.models import Submission
 from tests.evalsite.pages.test_pages import words
 
 
@@ -135,7 +136,7 @@ def test_an_organisation_that_is_the_same_for_all_stands_in_the_head_and_on_no_r
 ) -> None:
     publish(campaign, [row("Bee", 1), row("Ant", 2)])
     text = words(stranger.get("/boards/trial/"))
-    assert "2 chatbots by Acme" in text
+    assert "4 chatbots by Acme" in text
     assert text.count("Acme") == 1
     publish(campaign, THREE)
     text = words(stranger.get("/boards/trial/"))
@@ -153,7 +154,7 @@ def test_kinds_and_versions_are_named_only_where_they_tell_rows_apart(campaign: 
 
 def test_what_is_the_same_for_all_stands_in_the_head(campaign: Campaign, stranger: Client) -> None:
     publish(campaign, [row("Bee", 1), row("Ant", 2)])
-    assert "2 chatbots by Acme , all static" in words(stranger.get("/boards/trial/"))
+    assert "4 chatbots by Acme , all static" in words(stranger.get("/boards/trial/"))
     publish(campaign, [row("Bee", 1), row("Ant", 2, kind="live")])
     assert "all static" not in words(stranger.get("/boards/trial/"))
 
@@ -161,11 +162,22 @@ def test_what_is_the_same_for_all_stands_in_the_head(campaign: Campaign, strange
 def test_every_row_has_a_status_and_where_there_are_tiers_a_tier(campaign: Campaign, stranger: Client) -> None:
     publish(campaign, [row("Bee", 1, tier=1), row("Ant", 2, tier=2, preliminary=True)])
     page = words(stranger.get("/boards/trial/?columns=more"))
-    assert re.search(r" Bee [^A-Z]* 100 1 established class 1, rank 2 Ant [^A-Z]* 200 2 preliminary", page)
+    assert re.search(r" Bee [^A-Z]* 100 1 established Acme class 1, rank 2 Ant [^A-Z]* 200 2 preliminary", page)
     publish(campaign, [row("Bee", 1, tier=None), row("Fox", 1, group=2, tier=None)])
     page = stranger.get("/boards/trial/?columns=more").content.decode()
     assert 'class="tier' not in page
     assert page.count('<td class="status" role="cell">established</td>') == 2
+
+
+def test_more_columns_show_the_card_of_a_submission(campaign: Campaign, stranger: Client) -> None:
+    entrant = campaign.entrants.select_related("version").order_by("pk")[0]
+    publish(campaign, [row("Bee", 1, version=str(entrant.version.public_id)), row("Ant", 2)])
+    card = {"licence": "apache-2.0", "price": "3 cents a reply"}
+    named = {"name": "Bee", "label": "1", "kind": "file", "state": "joined", "card": card}
+    Submission.objects.create(campaign=campaign, organisation=campaign.organisation, version=entrant.version, **named)
+    brief, more = (words(stranger.get("/boards/trial/", {"columns": name})) for name in ("", "more"))
+    assert re.search(r" Bee .* Acme \d+ \w+ \d{4} apache-2\.0 3 cents a reply .* Ant .* Acme – – – ", more)
+    assert "apache-2.0" not in brief
 
 
 def test_who_left_is_retired_where_another_version_stays_and_else_withdrawn(

@@ -42,7 +42,7 @@ def test_larger_of_planned_and_taken_looks_counts() -> None:
 
 @pytest.mark.database
 def test_stop_by_budget_tests_the_board_again(make_campaign: CampaignMaker) -> None:
-    campaign = make_campaign(design=replace(OPEN, budget=12), chatbots=4, prompts=8)
+    campaign = make_campaign(design=replace(OPEN, budget=6), chatbots=3, prompts=6)
     bob = annotator_enrol(campaign=campaign)
     while judge(campaign, bob):
         run_jobs()
@@ -54,7 +54,7 @@ def test_stop_by_budget_tests_the_board_again(make_campaign: CampaignMaker) -> N
     earlier = Snapshot.objects.exclude(pk=final.pk)
     assert set(earlier.values_list("looks", flat=True)) == {None}
     taken = len({*earlier.values_list("input_sha256", flat=True), final.input_sha256})
-    assert final.looks == max(-(-12 // campaign.batch_size), taken)
+    assert final.looks == max(-(-6 // campaign.batch_size), taken)
     record = chart_data_get(final)
     assert record is not None
     assert all(isinstance(pair.apart, bool) for pair in record.pairs)

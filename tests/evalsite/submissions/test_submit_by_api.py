@@ -61,6 +61,7 @@ def test_submission_is_answered_with_its_report(sam: Program) -> None:
     assert body["card"] == {
         "link": "https://example.org",
         "licence": "MIT",
+        "price": "",
         "base_model": "org/small",
         "description": "It answers.",
     }
