@@ -177,9 +177,11 @@ def test_newcomer_who_becomes_a_member_is_vetted(crowd: Campaign, alice: User) -
     assert Exclusion.objects.get(annotator=newcomer, lifted=True).reason_data["code"] == "vetted_known"  # type: ignore[index]
 
 
-@pytest.mark.parametrize("change", [{"vetting_votes": 0}, {"admission": Campaign.Admission.MEMBERS}])
-def test_nobody_is_provisional_without_the_rule(make_campaign: CampaignMaker, change: dict[str, object]) -> None:
-    campaign = make_campaign(design=replace(VETTING, **change), start=False)
+@pytest.mark.parametrize(
+    "design", [replace(VETTING, vetting_votes=0), replace(VETTING, admission=Campaign.Admission.MEMBERS)]
+)
+def test_nobody_is_provisional_without_the_rule(make_campaign: CampaignMaker, design: Design) -> None:
+    campaign = make_campaign(design=design, start=False)
     enrolment_make(campaign=campaign, annotator=None, user=None)
     assert not Exclusion.objects.exists()
 
