@@ -1,6 +1,7 @@
 """Coalitions that judge honestly except that they always prefer one weak chatbot: found, excluded, and what they lift.
 
 Usage: python -m tests.benchmarks.collusion [--campaigns 100] [--annotators 30]
+       python -m tests.benchmarks.collusion --service [--campaigns 3]
 """
 
 import argparse
@@ -15,6 +16,7 @@ from irt_engine.agreement.collusion import one_sided
 from irt_engine.simulate import draw_votes, some_cells
 from irt_engine.truth import draw_truth
 from scheduler.estimator import estimate
+from tests.benchmarks import collusion_service
 
 CHATBOTS, PROMPTS = 6, 200
 VOTES = {30: 900, 200: 5000}
@@ -100,13 +102,17 @@ def _moved(board: Posterior, honest: Posterior) -> int:
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--campaigns", type=int, default=100)
+    parser.add_argument("--campaigns", type=int, help="default 100, and 3 of the service")
     parser.add_argument("--first", type=int, default=0, help="number of the first campaign, to go on with a run")
     parser.add_argument("--annotators", type=int, choices=sorted(VOTES), default=30)
     parser.add_argument("--honest", action="store_true", help="no coalition: how many annotators are flagged wrongly")
+    parser.add_argument("--service", action="store_true", help="campaigns of the service, by its own refits on SQLite")
     options = parser.parse_args(arguments)
+    if options.service:
+        return collusion_service.run(options.campaigns or 3, options.first)
+    campaigns = options.campaigns or 100
     begin, seen = time.perf_counter(), []
-    for seed in range(options.first, options.first + options.campaigns):
+    for seed in range(options.first, options.first + campaigns):
         seen.append(campaign(1000 * seed, options.annotators, honest=options.honest))
         sys.stdout.write(f"{seed:4} {seen[-1]}\n")
         sys.stdout.flush()

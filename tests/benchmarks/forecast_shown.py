@@ -195,7 +195,11 @@ def _set_up(setting: Setting, seed: int) -> tuple[Any, Any]:
     if setting.plan:
         plan_set(campaign=campaign, options=PlanOptions(**setting.plan))
     Campaign.objects.filter(pk=campaign.pk).update(seed=seed)
-    draft_change(campaign=campaign, changes={"admission": "open", "visibility": "public", **setting.changes}, by=owner)
+    draft_change(
+        campaign=campaign,
+        changes={"admission": "open", "vetting_votes": 0, "visibility": "public", **setting.changes},
+        by=owner,
+    )
     return Campaign.objects.get(pk=campaign.pk), owner
 
 

@@ -59,6 +59,7 @@ def launch(owner: Watched, names: list[str]) -> None:
     follow(page, "link", "Go on to Annotators")
     page.get_by_label("Who sees the board").select_option("public")
     page.get_by_label("Who judges").select_option("open")
+    page.get_by_label("Votes that a new annotator").fill("0")
     page.get_by_label("Pay", exact=True).fill("0.10")
     for following in ("Stopping", "Review"):
         go_on(page, following)

@@ -109,6 +109,7 @@ def set_up(page: Page, files: tuple[Path, list[Path]]) -> None:
     follow(page, "link", "Go on to Annotators")
     page.get_by_label("Who sees the board").select_option("public")
     page.get_by_label("Who judges").select_option("open")
+    page.get_by_label("Votes that a new annotator").fill("0")
     page.get_by_label("Pay", exact=True).fill("0.10")
     page.get_by_label("Judgments that you expect in a day").fill("300")
     well(page, "setup-annotators")

@@ -41,7 +41,9 @@ def static(make_campaign: CampaignMaker, talk: Campaign) -> Campaign:
         }
         replies_add(version=version, replies=texts, origin=Reply.Origin.FILE)
         entrant_add(campaign=campaign, version=version)
-    Campaign.objects.filter(pk=campaign.pk).update(visibility="public", admission="open", batch_size=5, quota=None)
+    Campaign.objects.filter(pk=campaign.pk).update(
+        visibility="public", admission="open", vetting_votes=0, batch_size=5, quota=None
+    )
     campaign.refresh_from_db()
     campaign_open(campaign=campaign)
     run_jobs()

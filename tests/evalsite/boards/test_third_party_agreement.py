@@ -141,7 +141,11 @@ def test_excluded_third_parties_do_not_count_and_the_report_is_renewed(
 def test_a_launched_sample_is_claimed_judged_and_survives_an_erasure(
     talk: Campaign, draft: Campaign, olga: User
 ) -> None:
-    draft_change(campaign=draft, changes={"visibility": "public", "admission": "open", "block_size": 2}, by=olga)
+    draft_change(
+        campaign=draft,
+        changes={"visibility": "public", "admission": "open", "vetting_votes": 0, "block_size": 2},
+        by=olga,
+    )
     campaign_open(campaign=draft, by=olga)
     run_jobs()
     third = annotator_enrol(campaign=draft)

@@ -12,7 +12,7 @@ from evalsite.campaigns.services import Design, refit_request
 from evalsite.core.errors import Conflict
 from evalsite.exchange.log_verification import log_verify
 from evalsite.judgments.exclusions import annotator_exclude, annotator_readmit, exclusion_propose
-from evalsite.judgments.models import Annotator, Exclusion
+from evalsite.judgments.models import Annotator, Assignment, Exclusion
 from evalsite.judgments.selectors import (
     IN_GOOD_STANDING,
     AnnotatorState,
@@ -23,7 +23,9 @@ from evalsite.judgments.selectors import (
     votes_counted,
 )
 from evalsite.judgments.services import annotator_enrol, enrolment_make
+from evalsite.refits.screening import ExclusionChange, acts_on_board
 from evalsite.refits.vote_cache import VoteCache
+from scheduler.reasons import Reason
 from tests.evalsite.cast import OPEN, CampaignMaker, by_number, judge, judge_as, run_jobs
 from tests.evalsite.single import SINGLE, label_all
 from tests.shared import shared
@@ -113,6 +115,33 @@ def test_flagged_newcomer_waits_for_a_person(crowd: Campaign, alice: User) -> No
     assert newest(crowd).judgments == 3 * NEEDED
 
 
+def against(assignment: Assignment) -> str:
+    return {"A": "B", "B": "A"}[by_number(assignment)]
+
+
+def test_newcomer_is_screened_by_the_fit_of_others(make_campaign: CampaignMaker) -> None:
+    design = replace(VETTING, vetting_votes=12, batch_size=12, block_size=12, votes_per_item=1)
+    campaign = make_campaign(design=design, prompts=16)
+    *careful, adversary = [annotator_enrol(campaign=campaign) for _ in range(4)]
+    for annotator in careful:
+        judge_as(campaign, annotator, by_number)
+    run_jobs()
+    judge_as(campaign, adversary, against)
+    run_jobs()
+    assert [standing(campaign, one).provisional for one in (*careful, adversary)] == [False] * 3 + [True]
+    proposal = standing(campaign, adversary).proposal
+    assert proposal is not None
+    assert (proposal.reason_data or {})["code"] == "votes_adversarial"
+    assert newest(campaign).judgments == 36
+
+
+def test_flagged_newcomers_do_not_hold_up_the_plan() -> None:
+    acting = Campaign(screening=Campaign.Screening.ACT)
+    flagged = ExclusionChange(1, False, Reason("no_agreement"), {}, counts=False)
+    assert not acts_on_board(acting, [flagged])
+    assert acts_on_board(acting, [flagged, replace(flagged, counts=True)])
+
+
 def test_person_admits_a_newcomer_early(crowd: Campaign, alice: User) -> None:
     newcomer = annotator_enrol(campaign=crowd)
     judge(crowd, newcomer)
@@ -148,9 +177,11 @@ def test_newcomer_who_becomes_a_member_is_vetted(crowd: Campaign, alice: User) -
     assert Exclusion.objects.get(annotator=newcomer, lifted=True).reason_data["code"] == "vetted_known"  # type: ignore[index]
 
 
-@pytest.mark.parametrize("change", [{"vetting_votes": 0}, {"admission": Campaign.Admission.MEMBERS}])
-def test_nobody_is_provisional_without_the_rule(make_campaign: CampaignMaker, change: dict[str, object]) -> None:
-    campaign = make_campaign(design=replace(VETTING, **change), start=False)
+@pytest.mark.parametrize(
+    "design", [replace(VETTING, vetting_votes=0), replace(VETTING, admission=Campaign.Admission.MEMBERS)]
+)
+def test_nobody_is_provisional_without_the_rule(make_campaign: CampaignMaker, design: Design) -> None:
+    campaign = make_campaign(design=design, start=False)
     enrolment_make(campaign=campaign, annotator=None, user=None)
     assert not Exclusion.objects.exists()
 

@@ -71,11 +71,9 @@ def judged(make_campaign: CampaignMaker) -> Campaign:
 
 def flags(campaign: Campaign) -> Mapping[int, Any]:
     """Return the reasons and the evidence of proposals, by the place of the annotator in the order of joining."""
-    people = [one.annotator_id for one in campaign.enrolments.order_by("pk")]
+    place = {one.annotator_id: number for number, one in enumerate(campaign.enrolments.order_by("pk"))}
     facts = Exclusion.objects.filter(campaign=campaign, proposed=True, lifted=False)
-    return {
-        people.index(fact.annotator_id): (reason_text(fact.reason, fact.reason_data), fact.evidence) for fact in facts
-    }
+    return {place[one.annotator_id or 0]: (reason_text(one.reason, one.reason_data), one.evidence) for one in facts}
 
 
 def test_hasty_annotator_is_flagged_for_haste(judged: Campaign) -> None:

@@ -60,7 +60,7 @@ def talks(organisation: Organisation) -> ConversationSet:
 def launched(talks: ConversationSet, sample: SampleRequest = ALL, **more: object) -> Campaign:
     request = AnnotationRequest("Errors", sample, **more)  # type: ignore[arg-type]
     campaign = annotation_create(conversation_set=talks, request=request)
-    Campaign.objects.filter(pk=campaign.pk).update(batch_size=1, visibility="link", admission="open")
+    Campaign.objects.filter(pk=campaign.pk).update(batch_size=1, visibility="link", admission="open", vetting_votes=0)
     campaign.refresh_from_db()
     campaign_open(campaign=campaign)
     run_jobs()
@@ -178,7 +178,7 @@ def test_limit_of_errors_lies_on_the_scale(talks: ConversationSet, below: float)
 
 def test_gold_on_a_sampled_reply_keeps_its_own_text(talks: ConversationSet) -> None:
     campaign = annotation_create(conversation_set=talks, request=AnnotationRequest("Errors", ALL))
-    Campaign.objects.filter(pk=campaign.pk).update(gold_share=0.5, visibility="link", admission="open")
+    Campaign.objects.filter(pk=campaign.pk).update(gold_share=0.5, visibility="link", admission="open", vetting_votes=0)
     campaign.refresh_from_db()
     items = [NewGold(f"g{n}", ("incorrect",), prompt=f"r{n}", texts=("Two and two are five.", "")) for n in (1, 2, 3)]
     gold_add(campaign=campaign, items=items)

@@ -67,7 +67,7 @@ def launched(talks: ConversationSet, unit: Annotation.Unit, **more: Any) -> Camp
     question = pair_question() if unit == PAIR else rating_question(minimum=1, maximum=5)
     request = AnnotationRequest("Whole talks", ALL, more.pop("question", question), unit=unit, **more)
     campaign = annotation_create(conversation_set=talks, request=request)
-    Campaign.objects.filter(pk=campaign.pk).update(batch_size=1, visibility="link", admission="open")
+    Campaign.objects.filter(pk=campaign.pk).update(batch_size=1, visibility="link", admission="open", vetting_votes=0)
     campaign.refresh_from_db()
     campaign_open(campaign=campaign)
     run_jobs()
