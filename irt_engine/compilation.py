@@ -64,6 +64,24 @@ def needs_compiling(package: str = "") -> bool:
     return any(_source(kernel) not in kept for kernel in kernels)
 
 
+def all_compiled(module: str) -> bool:
+    """Return whether every kernel of a loaded module has up-to-date machine code.
+
+    While a module is compiled, some of its kernels have machine code and others do not.
+
+    Parameters
+    ----------
+    module : str
+        Name of the module.
+
+    Returns
+    -------
+    bool
+        True if no kernel must be compiled.
+    """
+    return all(_is_kept(kernel) for kernel in _kernels if kernel.py_func.__module__ == module)
+
+
 def _source(kernel: Any) -> Path:
     return Path(kernel.py_func.__code__.co_filename)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 
+import scheduler.forecasting.kernels  # noqa: F401  loaded, so that `needs_compiling` looks at all kernels
 from irt_engine.compilation import needs_compiling
 from irt_engine.fitting.kernels import use_kernels
 from irt_engine.simulate import all_cells, draw_votes
@@ -33,8 +34,8 @@ def warm_up() -> None:
         for _ in range(2):
             loop.collect(BATCH)
             loop.refit()
-    random_baseline(loop.state())
-    forecast(loop.state(), ForecastTerms(AllAbilities(0.05)))
+        random_baseline(loop.state())
+        forecast(loop.state(), ForecastTerms(AllAbilities(0.05)))
 
 
 def main() -> None:

@@ -126,7 +126,7 @@ class ApiToken(models.Model):
     """API key of a person's programs, with the person's read access within its scopes. Only its hash is stored."""
 
     class Scope(models.TextChoices):
-        CAMPAIGNS = "campaigns:read", _("Read campaigns, chatbots, prompts and boards")
+        CAMPAIGNS = "campaigns:read", _("Read campaigns, chatbots, prompts, and boards")
         JUDGMENTS = "judgments:read", _("Read single judgments, and files of them")
         ACTS = "campaigns:write", _("Launch, pause, exclude annotators, and all else that your roles allow")
         PROMPTS = "prompts:write", _("Upload prompts where your roles allow it")

@@ -86,7 +86,7 @@ def qualification_set(
         raise InvalidInput(_("The pass mark is from 0 to %(items)s.") % {"items": len(items)}, field="pass_mark")
     if wrong := [item.right for item in items if item.right not in choices]:
         raise InvalidInput(
-            _("%(wrong)s is not a verdict here.") % {"wrong": repr(wrong[0])},
+            _("%(wrong)s is not a choice of this question.") % {"wrong": repr(wrong[0])},
             hint=_("Use of: %(choices)s.") % {"choices": ", ".join(choices)},
             field="right",
         )

@@ -102,7 +102,7 @@ class ShownForm(forms.Form):
     releases_data = forms.BooleanField(
         label=_("They may download the judgments"),
         help_text=_(
-            "CSV, JSON Lines and Parquet with the names of chatbots and prompts, verdicts, times, and a pseudonym of "
+            "CSV, JSON Lines and Parquet with the names of chatbots and prompts, answers, times, and a pseudonym of "
             "each annotator that is used for this campaign alone. Comments are not in it."
         ),
         required=False,

@@ -116,7 +116,7 @@ def _running_text(campaign: Campaign, outlook: CampaignStatus) -> str:
     if outlook.to_go is None and campaign.is_single:
         return _("It is going well. Its replies are being queued.")
     if outlook.to_go is None and outlook.looks_anew:
-        return _("It goes on to another target. Whether its prompts can give it is told after the next refit.")
+        return _("The campaign continues with another target. The next refit checks whether its prompts suffice.")
     if outlook.to_go is None:
         return _("It is going well. A forecast needs the first batches.")
     parts = [_("%(n)s judgments to go") % {"n": whole(outlook.to_go)}]
@@ -205,7 +205,9 @@ def alarm_text(alarm: StatusAlarm) -> str:
             "pass mark: programs must answer it, too."
         ),
         "skipped": _("Items that two or more annotators skipped: %(value)s. “Reopen skipped items” asks them again."),
-        "refit_late": _("A refit has waited for more than five minutes. Is a worker running? The health page tells."),
+        "refit_late": _(
+            "A refit has waited for more than five minutes. Check on the health page that a worker is running."
+        ),
         "budget": _("Four fifths of the budget are spent: %(value)s judgments."),
     }
     return words[alarm.what] % {"value": alarm.value}

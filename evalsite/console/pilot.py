@@ -49,7 +49,7 @@ def _facts(campaign: Campaign, summary: dict[str, Any]) -> list[tuple[str, str]]
         facts.append((_("Time to come"), ranged(forecast["days"], duration)))
     limits = limits_of(campaign.stopping)
     has_aim = limits.target_se is not None or limits.min_difference is not None
-    goal = _("Reaches the target") if has_aim else _("Tells 80 % of the pairs apart")
+    goal = _("Reaches the target") if has_aim else _("Distinguishes 80 % of the pairs")
     return [*facts, (goal, f"{fixed(100 * forecast['reached'], 0)} %")]
 
 

@@ -138,7 +138,7 @@ class QualityForm(forms.Form):
 
     batch_size = forms.IntegerField(
         label=_("Judgments between two refits"),
-        help_text=_("After each refit the next questions are chosen anew."),
+        help_text=_("Each refit selects the next comparisons again."),
         min_value=1,
         max_value=MOST_IN_A_BATCH,
     )

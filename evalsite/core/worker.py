@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 POLL_S = 0.1
 SWEEP_S = 1.0
-IDLE_S = 60.0
+IDLE_S = 300.0  # so that a person who changes a form again and again waits for no new process
 OUTBOUND_THREADS = 4  # each waits for one server of somebody else
 GIVEN_UP = 70  # exit status of a process that aborted a job at its time limit
 CHECKPOINT_S = 0.5
@@ -70,10 +70,10 @@ def work_until(stop: threading.Event) -> None:
 def work_apart_until(stop: threading.Event, *, idle_s: float = IDLE_S) -> None:
     """Answer inquiries in this separate process until none has come for `idle_s`.
 
-    A job beyond its time limit ends the process. The worker then starts another one.
+    A job beyond its time limit ends the process. The worker then starts another one. Nothing is prepared here: the
+    worker compiles kernels already, and a second compilation would slow down the first answer.
     """
     name, last = owner(), time.monotonic()
-    jobs.prepare()
     while not stop.is_set() and time.monotonic() - last < idle_s:
         try:
             worked = jobs.work_apart(name, end=lambda: os._exit(GIVEN_UP))

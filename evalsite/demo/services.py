@@ -21,6 +21,7 @@ from evalsite.prompts.services import NewPrompt, prompt_set_create
 
 SLUG = "demonstration"
 OPEN_SLUG = "your-turn"  # The campaign for visitors after the demonstration has stopped.
+FINISHED_SLUG = "finished"  # A finished campaign as an example (`finished_campaign`).
 LIVE_SLUG = "small-talk"  # The live campaign (`live_campaign`).
 SEED = 20
 ADMIN = "admin"

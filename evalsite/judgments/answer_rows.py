@@ -21,7 +21,7 @@ class UnknownVerdict(InvalidInput):
     def __init__(self, aspect: Aspect, choice: object, offered: Iterable[object] | None = None) -> None:
         offered = aspect.choices if offered is None else offered
         super().__init__(
-            _("%(choice)s is not a verdict for %(key)s.") % {"choice": repr(choice), "key": repr(aspect.key)},
+            _("%(choice)s is not a choice for %(key)s.") % {"choice": repr(choice), "key": repr(aspect.key)},
             hint=_("Use one of: %(choices)s.") % {"choices": ", ".join(str(one) for one in offered)},
             field="answers",
         )

@@ -342,7 +342,7 @@ def _next_counts_from(enrolment: Enrolment) -> int:
 
 def _too_late_error() -> Conflict:
     return Conflict(
-        gettext("You came too late: this study takes nobody any more."),
+        gettext("This study is closed to new annotators."),
         hint=gettext("Return the task on the platform; nothing was recorded."),
         code="late",
     )

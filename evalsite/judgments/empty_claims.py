@@ -48,7 +48,9 @@ class Wait(StrEnum):
                 "Newcomers on your network hold as many questions as they may. Ask again in a minute, or log in as a "
                 "member, or ask the owner for an invitation."
             ),
-            Wait.SEEN_ALL: _("You have seen everything that is asked now. Ask again after the next refit."),
+            Wait.SEEN_ALL: _(
+                "You have judged everything that is open now. Try again after the next update of the board."
+            ),
             Wait.PLANNING: _("Everything planned so far is with other annotators. Ask again in a moment."),
             Wait.NOT_ADMITTED: _("This campaign is judged by invited people only. Ask its owner for an invitation."),
             Wait.NOTHING_JOINED: _("You take part in no campaign that asks anything. Join one."),

@@ -58,7 +58,7 @@ def qualification_answer(*, enrolment: Enrolment, item_id: int, attempt: int, ch
     """Record the answer to the next item. A repeated request returns the first answer."""
     if choice not in aspect_primary(enrolment.campaign).choices:
         raise InvalidInput(
-            _("%(choice)s is not a verdict here.") % {"choice": repr(choice)},
+            _("%(choice)s is not a choice of this item.") % {"choice": repr(choice)},
             hint=_("Reload the page."),
             field="choice",
         )

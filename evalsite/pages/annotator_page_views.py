@@ -78,7 +78,7 @@ def go_on(request: HttpRequest) -> HttpResponse:
     asked_first = next((one.campaign for one in collecting if not qualification_get(one).passed), None)
     if asked_first is not None:
         return redirect("judge", key=asked_first.public_id)
-    messages.info(request, _("Nothing waits to be judged by you at the moment. Look again in a few minutes."))
+    messages.info(request, _("There is nothing for you to judge at the moment. Try again in a few minutes."))
     return redirect("me")
 
 
@@ -144,7 +144,9 @@ def leave(request: HttpRequest) -> HttpResponse:
     try:
         wanted = uuid.UUID(request.POST.get("campaign", ""))
     except ValueError:
-        raise InvalidInput(_("The form does not say which campaign."), hint=_("Reload the page.")) from None
+        raise InvalidInput(
+            _("The form does not name a campaign. Reload the page and try again."), hint=_("Reload the page.")
+        ) from None
     mine = [enrolment for enrolment in enrolments_of(request) if enrolment.campaign.public_id == wanted]
     if not mine:
         raise NotFound(_("You take no part in such a campaign."), hint=_("Reload the page."))
@@ -161,7 +163,7 @@ def erase(request: HttpRequest) -> HttpResponse:
     The judgments stay without an author or are removed, as the campaign promised.
     """
     if request.POST.get("sure") != "on":
-        raise InvalidInput(_("Nothing was erased."), hint=_("Tick the box that says that you are sure."), field="sure")
+        raise InvalidInput(_("Nothing was erased."), hint=_("Select “I am sure” to continue."), field="sure")
     erased = person_erase(user=user_of(request), parts=enrolments_of(request, left=True))
     logout(request)
     messages.success(request, _erased_text(erased))

@@ -248,7 +248,9 @@ def _uuid(text: str) -> uuid.UUID:
     try:
         return uuid.UUID(text)
     except ValueError:
-        raise InvalidInput(_("The form does not say which turn it belongs to."), hint=_("Reload the page.")) from None
+        raise InvalidInput(
+            _("The form does not name a turn. Reload the page and try again."), hint=_("Reload the page.")
+        ) from None
 
 
 def _whole(text: str) -> int | None:

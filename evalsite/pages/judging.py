@@ -152,7 +152,7 @@ def _arrival(campaign: Campaign, user: User | None, *, at_campaign: bool, has_ta
     if campaign.collecting:
         return _refused(campaign, user) if at_campaign else _words("welcome")
     if has_task:
-        text = _("You came too late: this study takes nobody any more. Nothing was recorded; return the task.")
+        text = _("This study is closed to new annotators. Nothing was recorded. Return the task on the platform.")
         return _words("late", text)
     states = {Campaign.State.STOPPED: "stopped", Campaign.State.PAUSED: "paused"}
     return _words(states.get(Campaign.State(campaign.state), "closed"), "")

@@ -257,7 +257,7 @@ def _uuid(text: str) -> uuid.UUID:
         return uuid.UUID(text)
     except ValueError:
         raise InvalidInput(
-            _("The form does not say which assignment it answers."), hint=_("Reload the page.")
+            _("The form does not name an assignment. Reload the page and try again."), hint=_("Reload the page.")
         ) from None
 
 

@@ -188,8 +188,8 @@ def information(given: PromptInput) -> Figure:
     pairs = [(a, b) for at, a in enumerate(rows) for b in rows[at + 1 :]]
     near = sum(abs(a["ability"] - b["ability"]) <= given.reach for a, b in pairs)
     finding = ngettext(
-        "It tells most of chatbots up to %(reach)s logits apart: %(near)s of %(all)s pair.",
-        "It tells most of chatbots up to %(reach)s logits apart: %(near)s of %(all)s pairs.",
+        "It is most informative about chatbots up to %(reach)s logits apart: %(near)s of %(all)s pair.",
+        "It is most informative about chatbots up to %(reach)s logits apart: %(near)s of %(all)s pairs.",
         len(pairs),
     ) % {"reach": fixed(given.reach), "near": near, "all": len(pairs)}
     columns = ["chatbot", "rank", "ability", "information"]
@@ -197,7 +197,7 @@ def information(given: PromptInput) -> Figure:
         [row["name"], None if "withdrawn" in row else row["rank"], row["ability"], given.told(row["ability"])]
         for row in rows
     ]
-    return Figure("information", _("Whom it tells apart"), finding, Table(columns, table), _curve(given, rows))
+    return Figure("information", _("Chatbots it distinguishes"), finding, Table(columns, table), _curve(given, rows))
 
 
 def _curve(given: PromptInput, rows: Sequence[BoardRow]) -> Curve:

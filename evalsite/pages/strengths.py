@@ -124,7 +124,7 @@ def _finding(shown: Sequence[InCategory]) -> str:
     if weak:
         parts.append(_("Weaker than on the whole board in %(names)s.") % {"names": ", ".join(weak)})
     if not parts:
-        parts.append(_("In no category can it be told from how it does on the whole board."))
+        parts.append(_("In no category does it differ detectably from its result on the whole board."))
     return " ".join(parts)
 
 

@@ -36,7 +36,7 @@ class SubmitForm(forms.Form):
     name = _text("name", _("Name of the chatbot"), _("The board shows it. The same name again is a new version."))
     label = _text("label", _("Version"), _("Such as a date. Empty: the next number."))
     readme = forms.FileField(
-        label=_("Model card (README.md)"), help_text=_("It fills in what is left empty here."), required=False
+        label=_("Model card (README.md)"), help_text=_("It fills in the fields that you leave empty."), required=False
     )
     link = _text("link", _("Link"), _("To more about the chatbot."), inputmode="url")
     licence = _text("licence", _("Licence"))

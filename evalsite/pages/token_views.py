@@ -28,12 +28,12 @@ def _terms() -> list[tuple[int, str]]:
 
 class TokenForm(forms.Form):
     name = forms.CharField(
-        label=gettext_lazy("What it is for"),
+        label=gettext_lazy("Purpose"),
         max_length=LONGEST_TOKEN_NAME,
         widget=forms.TextInput({"autocomplete": "off"}),
     )
     scopes = forms.MultipleChoiceField(
-        label=gettext_lazy("What it may do"),
+        label=gettext_lazy("Scopes"),
         choices=ApiToken.Scope.choices,
         initial=[ApiToken.Scope.CAMPAIGNS.value],
         widget=forms.CheckboxSelectMultiple,

@@ -74,7 +74,7 @@ def _value(aspect: Aspect, values: Sequence[str]) -> int | list[str] | None:
 def _missing_text(aspect: Aspect, label: str, *, alone: bool) -> str:
     if alone or not label:
         return _("Answer this question, too: %(question)s") % {"question": aspect.question}
-    return _("Answer this question for response %(label)s, too: %(question)s") % {
+    return _("Answer this question for reply %(label)s, too: %(question)s") % {
         "label": label,
         "question": aspect.question,
     }

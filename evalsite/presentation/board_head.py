@@ -212,8 +212,8 @@ def _stopped(campaign: Campaign, after: int) -> str:
     if not after:
         return text
     more = ngettext(
-        "%(count)s judgment that was under way then is in, too",
-        "%(count)s judgments that were under way then are in, too",
+        "includes %(count)s judgment that was in progress at the time",
+        "includes %(count)s judgments that were in progress at the time",
         after,
     )
     return f"{text}; {more % {'count': whole(after)}}"

@@ -43,7 +43,7 @@ def missing_text(piece: Slice) -> str:
     if piece.by == Slice.By.MODE and not piece.enough:
         return _("Judgments of fixed prompts and of live conversations stand on two boards.")
     if piece.enough:
-        return _("Its last fit failed. It is tried again with the next refit.")
+        return _("The last computation failed. The next update of the board repeats it.")
     so_far = ngettext("%(count)s judgment", "%(count)s judgments", piece.judgments) % {"count": piece.judgments}
     bots = ngettext("%(count)s chatbot", "%(count)s chatbots", piece.chatbots) % {"count": piece.chatbots}
     words = _("There are %(judgments)s of %(chatbots)s so far, and a ranking of its own needs %(least)s judgments.")

@@ -233,7 +233,11 @@ def _columns(cut: Cut, links: Links, given: Collection[str]) -> list[Column]:
         ("rank", _("Rank"), _("Place by ability; in brackets the best and worst place the evidence still allows")),
         ("name", _("Chatbot"), ""),
         ("drawn", _("Ability and its 95 % interval"), drawn),
-        ("ability", _("Ability"), _("Best estimate, in logits; 0 is the average of this board")),
+        (
+            "ability",
+            _("Ability"),
+            _("Best estimate, in logits: a lead of 1 wins 73 % of decided judgments. 0 is the average of this board"),
+        ),
         ("average", _("Beats the average"), average),
         ("interval", _("95 % interval"), ""),
         ("se", _("SE"), _("Standard error of the ability: smaller is surer")),

@@ -38,6 +38,17 @@ def use_kernels(kind: Kind) -> Iterator[None]:
         _kind.reset(token)
 
 
+def chosen_kind() -> Kind:
+    """Return the kind of kernels that `use_kernels` chose in this context.
+
+    Returns
+    -------
+    {"reference", "compiled", "ready"}
+        The kind.
+    """
+    return _kind.get()
+
+
 def kernels_for(cells: int) -> Kernels:
     """Return the kernels of a fit; see `use_kernels`.
 

@@ -9,7 +9,6 @@ import numpy as np
 from irt_engine.arrays import FloatArray
 from irt_engine.variance_reduction import variance_fall
 from scheduler.forecasting.expected_precision import CampaignEnsemble
-from scheduler.forecasting.kernels import spread_over_classes
 from scheduler.policies.design import DEFAULT_DESIGN, AdaptiveDesign
 from scheduler.policies.item_sampling import FLOOR, SHORTLIST
 
@@ -133,4 +132,6 @@ def _on_prompts(ensemble: CampaignEnsemble, votes: FloatArray, picked: float) ->
 
     The best prompts are picked only as well as they are known, and none again before a pair's others had their turn.
     """
-    return spread_over_classes(votes, picked, ensemble.theta, ensemble.votes, ensemble.room, ensemble.size)
+    votes_of = ensemble.kernels.spread_over_classes
+    given: FloatArray = votes_of(votes, picked, ensemble.theta, ensemble.votes, ensemble.room, ensemble.size)
+    return given

@@ -30,12 +30,7 @@ from scipy.special import ndtri
 from irt_engine.arrays import FloatArray
 from irt_engine.models.effects import LOOSE, TIGHT
 from scheduler.forecasting.inputs import CLASSES, MOST_KNOWN, ForecastInputs, drawn_abilities
-from scheduler.forecasting.kernels import (
-    add_board_information,
-    chatbot_sums,
-    information_at,
-    mix_classes,
-)
+from scheduler.forecasting.kernel_choice import forecast_kernels
 from scheduler.forecasting.matrices import centred, class_sums, inverse, variances, without_mean
 from scheduler.forecasting.prompt_blocks import Blocks, cholesky_roots, prompt_blocks
 from scheduler.forecasting.scale_estimates import scale_deviation, slope_sd_bias
@@ -84,6 +79,8 @@ class CampaignEnsemble:
         Its mean over the classes.
     known : (D, N) float array
         Information about each pair's theta in sum.
+    kernels : module
+        Result of `forecast_kernels`.
 
     Parameters
     ----------
@@ -104,6 +101,7 @@ class CampaignEnsemble:
     ) -> None:
         M, N = len(inputs.mean), len(inputs.judged)
         self.inputs, self.draws, self.selected_share = inputs, draws, selected_share
+        self.kernels = forecast_kernels()
         self._ends = np.stack(np.triu_indices(M, 1)).astype(np.int64)
         self.low, self.high = self._ends
         self.size = inputs.prompts / CLASSES
@@ -192,7 +190,7 @@ class CampaignEnsemble:
         theta = self.estimate[:, self.high] - self.estimate[:, self.low]
         place = np.clip((theta - THETA_GRID[0]) / (THETA_GRID[1] - THETA_GRID[0]), 0.0, len(THETA_GRID) - 1.001)
         self._place = np.ascontiguousarray(place)  # columns picked by index lie the other way: kernels know one layout
-        self.theta, self.known, self.typical, self._relative, self._steady = information_at(
+        self.theta, self.known, self.typical, self._relative, self._steady = self.kernels.information_at(
             self.votes, self._place, tables.theta, _PLACES
         )
 
@@ -244,7 +242,7 @@ class CampaignEnsemble:
         noise = self._information_noise() if noisy else np.ones_like(self._place)
         S, common = np.zeros((self.draws, M + 1, M + 1)), np.zeros((self.draws, 2, M + 1, CLASSES))
         S[:] = np.diag([*np.full(M, self.inputs.ability_sd**-2), self.inputs.common_width_sd**-2])
-        add_board_information(
+        self.kernels.add_board_information(
             self.votes, self._place, self._tables, self._ends, cholesky_roots(self._blocks(size)), size, alone, noise,
             self.pair_variance, S, common,
         )  # fmt: skip
@@ -263,10 +261,11 @@ class CampaignEnsemble:
             Covariance.
         """
         J, M = float(self.inputs.prompts), len(self.inputs.mean)
-        n = np.maximum(chatbot_sums(self.pair_votes, self._ends, M), 1.0)
+        n = np.maximum(self.kernels.chatbot_sums(self.pair_votes, self._ends, M), 1.0)
         replies = -J * np.expm1(-n / J)
-        more = self.inputs.reply_sd**2 * np.maximum(1.0 / replies - 1.0 / n, 0.0)
-        return more[..., None] * np.eye(M)
+        more: FloatArray = self.inputs.reply_sd**2 * np.maximum(1.0 / replies - 1.0 / n, 0.0)
+        covariance: FloatArray = more[..., None] * np.eye(M)
+        return covariance
 
     def _crowding(self) -> float:
         """Return the mean votes of a vote's prompt, over the mean votes of a prompt.
@@ -281,7 +280,7 @@ class CampaignEnsemble:
 
     def _blocks(self, size: float) -> Blocks:
         sds = self._slope_sd, self.inputs.log_width_sd
-        return prompt_blocks(self.votes, self._place, self._tables, *sds, size)
+        return prompt_blocks(self.votes, self._place, self._tables, *sds, size, self.kernels)
 
     def _information_noise(self) -> FloatArray:
         """Return (D, N) the information of each pair over its expectation: lognormal, of mean 1.
@@ -307,8 +306,8 @@ class CampaignEnsemble:
         reliability = min(max(1.0 - float(left.mean()) / self.inputs.log_slope_sd**2, self.reliability), MOST_KNOWN)
         stay = math.sqrt(self.reliability / reliability) if reliability > 0.0 else 1.0
         if stay < 1.0:
-            mix_classes(self.votes, stay)
-            mix_classes(self.room, stay)
+            self.kernels.mix_classes(self.votes, stay)
+            self.kernels.mix_classes(self.room, stay)
         self.reliability = reliability
 
     def _estimate(self) -> None:

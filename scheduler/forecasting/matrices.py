@@ -33,7 +33,8 @@ def inverse(S: FloatArray) -> FloatArray:
         root, failed = dpotrf(one, lower=1)
         if failed:
             raise np.linalg.LinAlgError("a precision is not positive definite")
-        found[:] = np.tril(dpotri(root, lower=1)[0])
+        found[:] = dpotri(root, lower=1)[0]
+    lower = np.tril(lower)
     n = np.arange(S.shape[1])
     whole = lower + np.swapaxes(lower, 1, 2)
     whole[:, n, n] = lower[:, n, n]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from irt_engine.arrays import FloatArray
-from scheduler.forecasting.kernels import votes_on_grid
 from scheduler.forecasting.vote_information import THETA_GRID, VoteInformation
 
 Blocks = tuple[FloatArray, FloatArray, FloatArray]
@@ -13,7 +14,13 @@ _SLOPE, _SLOPE_WIDTH, _WIDTH = (VoteInformation._fields.index(name) for name in 
 
 
 def prompt_blocks(
-    votes: FloatArray, place: FloatArray, tables: FloatArray, slope_sd: FloatArray, width_sd: float, size: float
+    votes: FloatArray,
+    place: FloatArray,
+    tables: FloatArray,
+    slope_sd: FloatArray,
+    width_sd: float,
+    size: float,
+    kernels: Any,
 ) -> Blocks:
     """Return the entries of a prompt's block A: slope, slope and width, width.
 
@@ -31,6 +38,8 @@ def prompt_blocks(
         SD of the log tie widths.
     size : float
         Prompts of a class.
+    kernels : module
+        Result of `forecast_kernels`.
 
     Returns
     -------
@@ -42,7 +51,7 @@ def prompt_blocks(
     LinAlgError
         If a block is not positive definite, because so many votes exceed the precision of floats.
     """
-    of_prompt = votes_on_grid(votes, place, len(THETA_GRID)) / size
+    of_prompt = kernels.votes_on_grid(votes, place, len(THETA_GRID)) / size
     slope, both, width = (
         np.einsum("dgk,gk->dk", of_prompt, tables[:, entry]) for entry in (_SLOPE, _SLOPE_WIDTH, _WIDTH)
     )

@@ -81,7 +81,8 @@ def _of_vote(
     """G of a vote: (u, u), (u, w), (w, w), where log alpha is only known to have this SD."""
     u, w = theta * alpha, alpha * half_width
     b = a = slope_b = slope_a = np.zeros_like(u)
-    for value, share in zip(*normal_nodes(_CELL_NODES), strict=True):
+    scatter = zip(*normal_nodes(_CELL_NODES), strict=True) if unknown else [(0.0, 1.0)]
+    for value, share in scatter:
         times = math.exp(unknown * value)
         for node, weight in zip(*normal_nodes(_CELL_NODES), strict=True):
             over, under = expit(times * (u - w) + cell_sd * node), expit(times * (-u - w) - cell_sd * node)
@@ -137,6 +138,7 @@ def interpolated(table: FloatArray, place: FloatArray) -> FloatArray:
         Values.
     """
     left = place.astype(np.int64)
-    part = (place - left)[..., None]
-    found: FloatArray = table[left] + part * (table[left + 1] - table[left])
+    found: FloatArray = np.diff(table, axis=0, append=table[-1:]).take(left, axis=0)
+    found *= (place - left)[..., None]
+    found += table.take(left, axis=0)
     return found

@@ -60,9 +60,9 @@ def sign_up(page: Page, name: str, button: str) -> None:
 
 def token_made(page: Page) -> str:
     """Make a token by keyboard alone, and return it."""
-    page.get_by_label("What it is for").fill("notebook")
+    page.get_by_label("Purpose").fill("notebook")
     page.keyboard.press("Tab")
-    expect(page.get_by_label("Read campaigns, chatbots, prompts and boards")).to_be_focused()
+    expect(page.get_by_label("Read campaigns, chatbots, prompts, and boards")).to_be_focused()
     page.keyboard.press("Tab")
     page.keyboard.press("Space")
     page.get_by_role("button", name="Make a token").focus()

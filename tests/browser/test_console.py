@@ -202,7 +202,7 @@ def test_from_the_login_to_a_launched_campaign_by_files_and_on_to_its_end(
     set_up(page, files)
     assert int(page.evaluate("sessionStorage.getItem('clicks')")) <= CLICKS_AT_MOST
     expect(page.locator(".state")).to_have_text("Running")
-    board = page.get_by_role("link", name="Leaderboard").get_attribute("href") or ""
+    board = page.get_by_role("link", name="Board", exact=True).get_attribute("href") or ""
     slug = board.strip("/").split("/")[-1]
     for _ in range(2):
         judge(owner.site, slug, lambda first, second: "A" if first > second else "B", 40)

@@ -22,7 +22,7 @@ def keys(found: Iterable[Message]) -> set[tuple[str, str]]:
 def test_templates_and_code_are_gathered_with_plurals(said: Catalog) -> None:
     found = keys(said)
     assert ("", "Skip to the content") in found  # of a template
-    assert ("", "The address may be mistyped, or what was here is private or gone.") in found
+    assert ("", "Check the address. The page may also be private or deleted.") in found
     assert ("", "('%(n)s chatbot', '%(n)s chatbots')") in found
     assert ("", "by its owner") in found  # of code
 

@@ -64,7 +64,7 @@ def wins(given: FigureInput) -> Figure:
         "all": len(compared),
     }
     matrix = _matrix(given, "wins", lambda pair: _win_cell(given, pair))
-    return Figure("wins", _("Who won against whom"), finding, _pair_table(given, compared), matrix)
+    return Figure("wins", _("Wins by pair"), finding, _pair_table(given, compared), matrix)
 
 
 def counts(given: FigureInput) -> Figure:

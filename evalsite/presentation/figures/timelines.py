@@ -73,8 +73,8 @@ def over_time(given: FigureInput) -> Figure:
     left_out = len(given.rows) - PANELS_AT_MOST
     drawing = panels(given.rows[:PANELS_AT_MOST], given.moments, given.events, left_out=left_out)
     finding = ngettext(
-        "Ability after %(count)s refit, with its 95 %% interval; all panels have one scale.",
-        "Ability over %(count)s refits, with its 95 %% interval; all panels have one scale.",
+        "Ability after %(count)s update, with its 95 %% interval. All panels have the same scale.",
+        "Ability over %(count)s updates, with its 95 %% interval. All panels have the same scale.",
         len(given.moments),
     ) % {"count": len(given.moments)}
     columns = ["snapshot", "judgments", "time", "chatbot", "ability", "lower", "upper", "events_after"]

@@ -179,7 +179,7 @@ def test_judgments_are_filtered_and_go_on_page_by_page(
 
 def test_fits_tell_what_each_refit_changed(owner: Client, judged: Campaign) -> None:
     text = words(owner.get("/console/trial/fits/"))
-    assert "The last refit came to its end." in text
+    assert "The last refit succeeded." in text
     assert re.search(r"trial bot \d [+−]\d\.\d\d", text)
 
 

@@ -412,7 +412,7 @@ def test_the_forecast_is_worked_out_by_the_worker_and_asked_once(owner: Client, 
     assert re.search(r"\d+ \(\d+ – \d+\)", text)
     assert Inquiry.objects.count() == 1
     assert "Reaches the target" in text
-    assert "No aim is set" not in text
+    assert "No target is set" not in text
     assert "must end somewhere" in words(owner.post(forecast, {"target_se": "", "budget": ""}))
 
 
@@ -422,8 +422,8 @@ def test_a_forecast_without_an_aim_says_how_far_it_looks(owner: Client, draft: C
     owner.post(f"/console/{draft.public_id}/forecast/", limits)
     run_jobs()
     text = words(owner.post(f"/console/{draft.public_id}/forecast/", limits))
-    assert "No aim is set" in text
-    assert "Tells 80 % of the pairs apart" in text
+    assert "No target is set" in text
+    assert "Distinguishes 80 % of the pairs" in text
     assert "Reaches the target" not in text
 
 

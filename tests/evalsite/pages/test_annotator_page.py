@@ -109,7 +109,7 @@ def test_erasing_removes_what_leads_to_the_person_and_no_judgment(visitor: Visit
     for kind in (AnnotatorIdentity, Arrival, Comment, SkipNote):
         assert not kind.objects.exists(), kind
     assert tally([campaign]) == before
-    assert "What you did" not in Page(visitor.client.get("/me/")).words
+    assert "Your work so far" not in Page(visitor.client.get("/me/")).words
 
 
 class TestWhatTheyReadAfterwards:

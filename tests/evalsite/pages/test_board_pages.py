@@ -57,7 +57,7 @@ def rows_of(stranger: Client, slug: str) -> list[dict[str, str]]:
 
 class TestCharts:
     def test_before_the_first_refit_there_is_nothing_to_draw(self, campaign: Campaign, stranger: Client) -> None:
-        assert "Nothing to draw yet" in words(stranger.get("/boards/trial/charts/"))
+        assert "No data for charts yet" in words(stranger.get("/boards/trial/charts/"))
         assert stranger.get("/boards/trial/charts/wins.csv").status_code == 404
 
     def test_every_figure_has_a_sentence_a_table_and_both_files(self, judged: Campaign, stranger: Client) -> None:
@@ -121,10 +121,7 @@ class TestCharts:
         for start in ("1", "999", "0", "-4", "x", "9" * 30):
             assert stranger.get("/boards/trial/charts/wins/", {"from": start}).status_code == 200
         third = words(stranger.get("/boards/trial/charts/wins/", {"from": "3"}))
-        assert (
-            Snapshot.objects.latest().rows[0]["name"]
-            not in third[third.index("Who won against whom") :].split("Data")[0]
-        )
+        assert Snapshot.objects.latest().rows[0]["name"] not in third[third.index("Wins by pair") :].split("Data")[0]
 
     def test_of_a_large_board_forty_chatbots_are_in_a_matrix_at_a_time(
         self, campaign: Campaign, stranger: Client
@@ -256,7 +253,7 @@ class TestChatbot:
     def test_before_a_record_is_kept_it_says_when_it_comes(self, judged: Campaign, stranger: Client) -> None:
         BoardChartData.objects.all().delete()
         chatbot = Snapshot.objects.latest().rows[0]["chatbot"]
-        assert "appears with the next refit" in words(stranger.get(f"/boards/trial/chatbots/{chatbot}/"))
+        assert "appears with the next update of the board" in words(stranger.get(f"/boards/trial/chatbots/{chatbot}/"))
 
 
 class TestMethod:

@@ -58,8 +58,8 @@ def test_answers_are_saved_with_the_selection(guest: Guest) -> None:
 @pytest.mark.parametrize(
     ("missing", "said"),
     [
-        ("answer.error.B", "Answer this question for response B, too: Is it correct?"),
-        ("answer.fun.B", "Answer this question for response B, too: How engaging is it?"),
+        ("answer.error.B", "Answer this question for reply B, too: Is it correct?"),
+        ("answer.fun.B", "Answer this question for reply B, too: How engaging is it?"),
         ("answer.turn", "Answer this question, too: How did the turn go?"),
     ],
 )
@@ -79,7 +79,7 @@ def test_rating_of_a_reply_that_is_not_selected_is_not_taken(guest: Guest) -> No
 
 def test_forged_value_is_refused(guest: Guest) -> None:
     page = guest.select("B", **{**GOOD, "answer.turn": "3"})
-    assert "not a verdict" in words(page)
+    assert "is not a choice of this question" in words(page)
     assert not Judgment.objects.exists()
 
 

@@ -116,5 +116,5 @@ def test_why_a_fit_failed_is_not_told_to_readers(campaign: Campaign, stranger: C
     Slice.objects.create(board=board, trouble="Traceback: /secret/path", **made)
     for address in ("/boards/trial/", "/boards/trial/embed/"):
         page = words(stranger.get(address, {"category": "law"}))
-        assert "Its last fit failed. It is tried again with the next refit." in page
+        assert "The last computation failed. The next update of the board repeats it." in page
         assert "secret" not in page

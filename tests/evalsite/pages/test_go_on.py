@@ -101,7 +101,7 @@ def test_one_that_was_left_or_excludes_is_not_led_to(client: Client, campaigns: 
 
 def test_where_nothing_waits_it_says_so(client: Client) -> None:
     Assignment.objects.filter(state="queued").update(state="withdrawn")
-    assert "Nothing waits to be judged by you at the moment." in go_on(client).words
+    assert "There is nothing for you to judge at the moment." in go_on(client).words
 
 
 def test_a_stranger_is_led_nowhere_and_nothing_is_claimed_by_looking(client: Client) -> None:

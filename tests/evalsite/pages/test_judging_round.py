@@ -283,7 +283,7 @@ def test_a_round_ends_with_its_prompts_and_with_agreement(visitor: Visitor, camp
     assert f"{prompt} A is better" in words
     run_jobs()
     visitor.reload()
-    assert "The leaderboard rests on 5 judgments now" in visitor.page.words
+    assert "The board is based on 5 judgments" in visitor.page.words
 
 
 def judge_too(row: Assignment, other: Annotator, choice: str) -> None:
@@ -336,4 +336,4 @@ def test_a_newcomer_is_told_on_arrival_why_they_cannot_begin(
     if "state" in change:
         invited = Page(stranger.get(f"/join/{secret}/"))
         assert told in invited.words
-        assert "return the task" not in invited.words
+        assert "Return the task" not in invited.words

@@ -110,7 +110,7 @@ def test_prompts_that_say_the_same_are_named_with_links(shown: Campaign, strange
     found.prompts = [{**each, "like": [other.pk] if each["prompt"] == one.pk else []} for each in found.prompts]
     found.save()
     body = stranger.get(page(one)).content.decode()
-    assert page(other) in body[body.index("Prompts that say the same") :]
+    assert page(other) in body[body.index("Redundant prompts") :]
 
 
 def test_a_prompt_that_nobody_has_judged_and_one_of_another_set(
@@ -119,7 +119,7 @@ def test_a_prompt_that_nobody_has_judged_and_one_of_another_set(
     Findings.objects.update(prompts=[])
     text = words(stranger.get(page(asked(shown))))
     assert "not known yet" in text
-    assert "appears with the next refit" in text
+    assert "appears with the first update of the board" in text
     other = make_campaign(slug="other", start=False).prompt_set.prompts.all()[0]
     assert stranger.get(page(other)).status_code == 404
     assert stranger.get(page(asked(shown), "pie.csv")).status_code == 404

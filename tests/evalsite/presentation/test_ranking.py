@@ -244,7 +244,7 @@ def test_a_snapshot_from_before_classes_and_win_rates_is_still_shown(campaign: C
     publish(campaign, old)  # type: ignore[arg-type]
     for path in ("/", "charts/", "method/", f"chatbots/{THREE[0]['chatbot']}/"):
         assert stranger.get(f"/boards/trial/{path.lstrip('/')}").status_code == 200
-    assert "Nothing to draw yet" in words(stranger.get("/boards/trial/charts/"))
+    assert "No data for charts yet" in words(stranger.get("/boards/trial/charts/"))
 
 
 def test_nothing_found_is_a_designed_state(campaign: Campaign, stranger: Client) -> None:

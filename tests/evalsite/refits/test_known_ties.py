@@ -250,7 +250,7 @@ def test_a_board_that_fits_them_is_verified_and_had_again_from_two_files(
 
 
 def test_the_page_on_method_says_which(judged: Campaign, fitted: Campaign, stranger: Client) -> None:
-    assert "no part of the ability" in words(stranger.get("/boards/alike/method/"))
+    assert "abilities do not use it" in words(stranger.get("/boards/alike/method/"))
     page = words(stranger.get("/boards/fitted/method/"))
-    assert "abilities learn of it as of a tie that somebody judged" in page
+    assert "Abilities use it like a judged tie" in page
     assert "Ties 0 0 %" in page, "of those that people gave"

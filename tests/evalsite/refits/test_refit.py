@@ -370,7 +370,7 @@ def test_the_board_says_what_was_under_way_when_its_rule_stopped_the_campaign(ma
     known = Decision.objects.get(stop=True).snapshot.judgments
     after = Judgment.objects.count() - known
     assert after >= len(block)
-    words = f"{said}; {after} judgments that were under way then are in, too"
+    words = f"{said}; includes {after} judgments that were in progress at the time"
     assert status(board_state_get(board_of(campaign)))["text"] == words
 
 

@@ -173,7 +173,7 @@ def test_method_page_names_the_budget_that_a_newcomer_has_raised(
     StoppingSpec.objects.filter(campaign=open_board).update(budget=100)
     for most in (100, 140):
         page = client.get(f"/boards/{open_board.slug}/method/").content.decode()
-        assert f"It never asks for more than {most} judgments." in page
+        assert f"It collects at most {most} judgments." in page
         submit(open_board, submitter, sending(replies(f"Surely {most}")))
 
 

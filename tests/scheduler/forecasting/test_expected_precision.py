@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 
 from irt_engine import EngineWarning
 from irt_engine.arrays import FloatArray
+from irt_engine.fitting.kernels import use_kernels
 from irt_engine.information import vote_information
 from irt_engine.simulate import draw_votes, some_cells
 from irt_engine.truth import draw_truth
 from scheduler.estimator import CAMPAIGN_PRIORS, estimate
-from scheduler.forecasting import expected_precision, kernels
+from scheduler.forecasting import kernels
 from scheduler.forecasting.allocation import AdaptiveAllocation, EvenAllocation, LeastCertainAllocation
 from scheduler.forecasting.course import Allocation, ExpectedCourse, course
 from scheduler.forecasting.expected_precision import CampaignEnsemble
@@ -281,12 +282,17 @@ def test_what_is_compiled_is_called_with_arrays_of_one_layout(
         name = kernel.__name__
         return called
 
-    for name in ("information_at", "chatbot_sums", "mix_classes", "add_board_information"):
-        monkeypatch.setattr(
-            f"scheduler.forecasting.expected_precision.{name}", noted(getattr(expected_precision, name))
-        )
-    monkeypatch.setattr("scheduler.forecasting.prompt_blocks.votes_on_grid", noted(kernels.votes_on_grid))
-    monkeypatch.setattr("scheduler.forecasting.allocation.spread_over_classes", noted(kernels.spread_over_classes))
+    names = ("information_at", "chatbot_sums", "mix_classes", "add_board_information", "votes_on_grid")
+    for name in (*names, "spread_over_classes"):
+        monkeypatch.setattr(kernels, name, noted(getattr(kernels, name)))
+    with use_kernels("compiled"):
+        follow_campaigns(draws, noisy=noisy)
+    assert len(seen) == 6
+    assert all(straight for _, straight in seen)
+
+
+def follow_campaigns(draws: int, *, noisy: bool) -> None:
+    """Call every kernel for campaigns before and after their first fit."""
     for begun in (inputs(), inputs(reliability=0.5, fitted=True)):
         ensemble = CampaignEnsemble(begun, draws, 0, noisy=noisy)
         for _ in range(2):
@@ -294,8 +300,6 @@ def test_what_is_compiled_is_called_with_arrays_of_one_layout(
             ensemble.add_expected_votes(EvenAllocation().votes(ensemble, 5.0))
         ensemble.covariance_without_shared_replies(noisy=noisy)
         ensemble.shared_reply_covariance()
-    assert len(seen) == 6
-    assert all(straight for _, straight in seen)
 
 
 @pytest.mark.parametrize(

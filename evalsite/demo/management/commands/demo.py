@@ -1,5 +1,6 @@
 """`manage.py demo`: the complete demonstration on one machine, with no dependencies beside Python."""
 
+import logging
 import os
 import threading
 import time
@@ -12,14 +13,18 @@ from typing import Any
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import connection
 
 from evalsite.boards.models import Board
+from evalsite.campaigns.models import Campaign
 from evalsite.core.env import private_file
 from evalsite.core.management.commands.serve import check_host, check_port, in_address, serving_children
 from evalsite.core.supervisor import Child, sole_supervisor, supervise
+from evalsite.demo.finished_campaign import finished_campaign_load_after
 from evalsite.demo.live_campaign import live_campaign_load, live_chatbots
 from evalsite.demo.management.commands.simulate_annotators import nobody_or_how_many, speed
 from evalsite.demo.services import (
+    FINISHED_SLUG,
     LIVE_SLUG,
     OPEN_SLUG,
     SLUG,
@@ -28,6 +33,9 @@ from evalsite.demo.services import (
     open_campaign_load,
 )
 
+log = logging.getLogger(__name__)
+
+FIRST_BOARD_S = 90.0  # wait for the first board before the finished campaign is created
 FAST_START = "15"  # judgments of each annotator; then they judge at a human pace, and visitors see the board move
 CHATTERS = "2"  # simulated people who chat: few, since they go on as long as nobody stops them
 ADDRESSES = """
@@ -36,7 +44,8 @@ ADDRESSES = """
     Leaderboard   {url}/boards/{slug}/
     Judge         {url}/judge/{open_slug}/   (without an end; its board is at /boards/{open_slug}/)
     Chat          {url}/judge/{live_slug}/   (with live chatbots; its board is at /boards/{live_slug}/)
-    Console       {url}/console/{slug}/annotators/   (log in as {username} / {password}; it shows who judges carelessly)
+    Example       {url}/boards/{finished_slug}/   (a finished campaign, ready within a minute of the first start)
+    Console       {url}/console/{finished_slug}/annotators/   (careless annotators; log in as {username} / {password})
     Admin         {url}/admin/   (the same account)
 
   {state}
@@ -85,6 +94,7 @@ class Command(BaseCommand):
     def _serve(self, host: str, port: int, options: dict[str, Any], board: Board, networks: str) -> None:
         url = f"http://{in_address(host)}:{port}"
         threading.Thread(target=self._announce, args=(url, board.default_of), daemon=True).start()
+        threading.Thread(target=_finished_campaign_load, args=(board.default_of,), daemon=True).start()
         annotators = [_annotators(url, options)] if options["annotators"] else []
         supervise([*_serving(host, port, networks), *annotators])
 
@@ -100,6 +110,7 @@ class Command(BaseCommand):
             ADDRESSES.format(
                 url=url,
                 slug=SLUG,
+                finished_slug=FINISHED_SLUG,
                 open_slug=OPEN_SLUG,
                 live_slug=LIVE_SLUG,
                 username=administrator.username,
@@ -108,6 +119,15 @@ class Command(BaseCommand):
             )
         )
         self.stdout.flush()
+
+
+def _finished_campaign_load(demonstration: Campaign) -> None:
+    try:
+        finished_campaign_load_after(demonstration, at_most_s=FIRST_BOARD_S)
+    except Exception:  # The demonstration goes on without its example.
+        log.exception("the finished campaign could not be created")
+    finally:
+        connection.close()
 
 
 def _network_allow(host: str) -> str:
