@@ -1,7 +1,6 @@
 """Sums over all pairs of many campaigns in numpy, for `expected_precision`: used until `kernels` is compiled.
 
-Each function has the arguments and the result of its namesake in `kernels`, where both are described. A test compares
-them.
+Each function has the arguments and the result of its namesake in `kernels`. A test compares them.
 """
 
 from __future__ import annotations
@@ -21,7 +20,27 @@ _THETA, _THETA_SLOPE, _THETA_WIDTH, _SLOPE, _SLOPE_WIDTH, _WIDTH, _ALONE = range
 def information_at(
     votes: FloatArray, place: FloatArray, table: FloatArray, steps: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Return theta (D, N, K), and known, typical, relative and steady (D, N)."""
+    """Return the information of votes at each pair's place on the grid.
+
+    Parameters
+    ----------
+    votes : ndarray of float, shape (D, N, K)
+        Votes.
+    place : ndarray of float, shape (D, N)
+        Places of the pairs on the grid of theta.
+    table : ndarray of float, shape (G, K)
+        Information of a vote over the grid.
+    steps : ndarray of float, shape (K,)
+        Positions of the classes for the linear trend.
+
+    Returns
+    -------
+    theta : ndarray of float, shape (D, N, K)
+        Information of the next vote about theta.
+    known, typical, relative, steady : ndarray of float, shape (D, N)
+        Information of all votes; mean of theta over the classes; its relative variance; and that variance without its
+        linear trend.
+    """
     theta, K = interpolated(table, place), len(steps)
     typical = class_sums(theta) / K
     to_mean = 1.0 / np.maximum(typical, _TINY)
@@ -31,7 +50,22 @@ def information_at(
 
 
 def chatbot_sums(values: FloatArray, ends: IntArray, chatbots: int) -> FloatArray:
-    """Return sums (D, M) over the pairs of each chatbot."""
+    """Return sums over the pairs of each chatbot.
+
+    Parameters
+    ----------
+    values : ndarray of float, shape (D, N)
+        Values of the pairs.
+    ends : ndarray of int, shape (2, N)
+        The two chatbots of each pair.
+    chatbots : int
+        Number of chatbots M.
+
+    Returns
+    -------
+    ndarray of float, shape (D, M)
+        Sums.
+    """
     low, high = _incidence(ends, chatbots)
     total: FloatArray = values @ (low + high)
     return total
@@ -40,7 +74,31 @@ def chatbot_sums(values: FloatArray, ends: IntArray, chatbots: int) -> FloatArra
 def spread_over_classes(
     wanted: FloatArray, picked: float, theta: FloatArray, votes: FloatArray, room: FloatArray, size: float
 ) -> FloatArray:
-    """Return votes (D, N, K) by class of prompts, within the open items."""
+    """Return votes by class of prompts, within the open items.
+
+    Selected votes go to the classes with the largest information, the others to all classes. If items get several
+    votes, those of a pair get them in turn.
+
+    Parameters
+    ----------
+    wanted : ndarray of float, shape (D, N)
+        Votes of each pair.
+    picked : float
+        Share of votes whose prompt is selected.
+    theta : ndarray of float, shape (D, N, K)
+        Information of the next vote.
+    votes : ndarray of float, shape (D, N, K)
+        Votes so far.
+    room : ndarray of float, shape (D, N, K)
+        Open votes.
+    size : float
+        Prompts per class.
+
+    Returns
+    -------
+    ndarray of float, shape (D, N, K)
+        Votes.
+    """
     left = room - votes
     total = np.maximum(class_sums(left), _TINY)
     given = ((1.0 - picked) * wanted / total)[..., None] * left
@@ -62,14 +120,39 @@ def spread_over_classes(
 
 
 def mix_classes(values: FloatArray, stay: float) -> None:
-    """Keep a share of each class's values, and spread the rest over all classes, in place."""
+    """Keep a share of each class's values, and spread the rest over all classes, in place.
+
+    Parameters
+    ----------
+    values : ndarray of float, shape (D, N, K)
+        Values.
+    stay : float
+        Share that stays.
+    """
     mean = class_sums(values)[..., None] / values.shape[-1]
     values *= stay
     values += (1.0 - stay) * mean
 
 
 def votes_on_grid(votes: FloatArray, place: FloatArray, points: int) -> FloatArray:
-    """Return votes (D, G, K) at the grid points around their pairs."""
+    """Return votes at the grid points around their pairs.
+
+    Their product with a table is the information of all votes.
+
+    Parameters
+    ----------
+    votes : ndarray of float, shape (D, N, K)
+        Votes.
+    place : ndarray of float, shape (D, N)
+        Places of the pairs on the grid.
+    points : int
+        Number of grid points G.
+
+    Returns
+    -------
+    ndarray of float, shape (D, G, K)
+        Votes at the grid points.
+    """
     D, _, K = votes.shape
     left = place.astype(np.int64)
     part = (place - left)[..., None]
@@ -93,7 +176,33 @@ def add_board_information(
     S: FloatArray,
     common: FloatArray,
 ) -> None:
-    """Add the precision of the abilities and of the common width to S (D, M + 1, M + 1) and common (D, 2, M + 1, K)."""
+    """Add the precision of the abilities and of the common width, pair by pair, with the pair effects eliminated.
+
+    Parameters
+    ----------
+    votes : ndarray of float, shape (D, N, K)
+        Votes.
+    place : ndarray of float, shape (D, N)
+        Places of the pairs on the grid.
+    tables : ndarray of float, shape (G, 7, K)
+        Information of a vote over the grid.
+    ends : ndarray of int, shape (2, N)
+        The two chatbots of each pair.
+    roots : ndarray of float, shape (3, D, K)
+        Result of `cholesky_roots`.
+    size : float
+        Prompts per class.
+    alone : float
+        Weight of votes that are alone on their prompt.
+    noise : ndarray of float
+        Noise variance of the estimated scales.
+    pair_variance : ndarray of float, shape (D, 1)
+        Variance of the pair effects.
+    S : ndarray of float, shape (D, M, M)
+        Precision of the abilities; changed in place.
+    common : ndarray of float
+        Precision of the common width; changed in place.
+    """
     N, last = len(ends[0]), S.shape[1] - 1
     low, high = _incidence(ends, last)
     apart = high - low  # (N, M) the contrast x of each pair
