@@ -91,7 +91,7 @@ def _mark(pair: Pair) -> str:
 def _finding(neighbours: Sequence[Pair]) -> str:
     """Say how many pairs of neighbours the board shows as different."""
     if any(pair.apart is None for pair in neighbours):
-        return _("Which of them the board shows as different appears with the next refit.")
+        return _("Which of them the board shows as different appears with the next update of the board.")
     return ngettext(
         "The board shows %(apart)s of %(all)s pair of neighbours as different.",
         "The board shows %(apart)s of %(all)s pairs of neighbours as different.",

@@ -404,7 +404,7 @@ def test_the_forecast_is_worked_out_by_the_worker_and_asked_once(owner: Client, 
     forecast = f"/console/{draft.public_id}/forecast/"
     assert "needs two chatbots" in words(owner.post(forecast, limits))
     fill(owner, draft, chatbots=3, prompts=40)
-    assert "being worked out" in words(owner.post(forecast, limits))
+    assert "Computing the forecast" in words(owner.post(forecast, limits))
     run_jobs()
     text = words(owner.post(forecast, limits))
     assert "This campaign" in text

@@ -106,7 +106,7 @@ def test_new_questions_to_the_worker_are_counted_and_known_ones_are_not(
     settings.QUESTIONS_PER_HOUR = 1
     forecast = f"/console/{draft.public_id}/forecast/"
     for _ in range(3):
-        assert "being worked out" in words(owner.post(forecast, STOPPING))
+        assert "Computing the forecast" in words(owner.post(forecast, STOPPING))
     answer = owner.post(forecast, {**STOPPING, "target_se": "0.4"})
     assert "That was too often. Try again in" in words(answer)
     assert (Inquiry.objects.count(), Job.objects.count()) == (1, 1)
