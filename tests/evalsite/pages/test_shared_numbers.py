@@ -113,20 +113,26 @@ def newcomer_join(campaign: Campaign) -> None:
 
 def openings(campaign: Campaign, alice: User) -> dict[str, Callable[[], object]]:
     """States of a campaign that opens again, and a sentence that board and console then share."""
-    newcomer = lambda: campaign.entrants.order_by("-pk")[0]  # noqa: E731
     extended = replace(limits_of(campaign.stopping), budget=12)
-    again = lambda: judge(campaign, annotator_enrol(campaign=campaign))  # noqa: E731
+
+    def again() -> None:
+        judge(campaign, annotator_enrol(campaign=campaign))
+
+    def withdraw() -> None:
+        newcomer = campaign.entrants.order_by("-pk")[0]
+        entrant_withdraw(campaign=campaign, entrant=newcomer, reason="asked", by=alice)
+
     if not campaign.standing:
         return {
             "Stopped": lambda: judge_out(campaign),
             "Collecting": lambda: campaign_extend(campaign=campaign, limits=extended),
-            "Collecting: 1": in_turn(again, run_jobs),
+            "Collecting: ": in_turn(run_jobs, again, run_jobs),
         }
     return {
         "Waiting for new chatbots": lambda: judge_out(campaign),
         "Collecting: 0 of 6 judgments since it opened again": lambda: newcomer_join(campaign),
         "Collecting": in_turn(again, run_jobs),
-        "Collecting: ": lambda: entrant_withdraw(campaign=campaign, entrant=newcomer(), reason="asked", by=alice),
+        "Collecting: ": withdraw,
     }
 
 

@@ -64,6 +64,6 @@ def test_stop_by_budget_tests_the_board_again(make_campaign: CampaignMaker) -> N
 
 
 def test_pairs_of_older_records_have_no_mark() -> None:
-    assert Pair(*[0, 1, 5, 2, 1, 0.4, 0.2, 0.39, 0.75, 0]).apart is None
+    assert Pair(0, 1, 5, 2, 1, 0.4, 0.2, 0.39, 0.75, 0).apart is None
     turned = Pair(0, 1, 5, 2, 1, 0.4, 0.2, 0.39, 0.75, 0, apart=True).turned()
     assert turned.apart is True
