@@ -65,6 +65,7 @@ def test_progress_tells_what_was_done_and_earned(api: Api, campaign: Campaign) -
         "open": len(block) - 2,
         "quota": 7,
         "pay": [{"currency": "USD", "amount": "0.2500"}],
+        "provisional": False,
     }
 
 

@@ -89,6 +89,6 @@ def test_command_prints_one_problem_per_line(tmp_path: Path) -> None:
     assert head == f"{file}:"
     assert [line.split(": ")[:2] for line in lines] == [
         ["line 11", "campaign.batch_size"],
-        ["line 50", "prompts.1.turns.1.speaker"],
+        ["line 51", "prompts.1.turns.1.speaker"],
     ]
     assert caught.value.returncode == 2

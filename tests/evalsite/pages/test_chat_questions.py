@@ -92,7 +92,7 @@ def test_nothing_selected_still_needs_the_labels(organisation: Organisation, str
     guest.turn()
     given = {"answer.error.A": "incorrect", "answer.error.B": "incorrect"}
     assert "You selected none of the replies." in words(guest.select(**given))
-    assert "for response A" in words(guest.select(none="yes"))
+    assert "for reply A" in words(guest.select(none="yes"))
     guest.select(none="yes", **given)
     assert Judgment.objects.count() == 1
 
