@@ -117,9 +117,7 @@ def _string(cells: Mapping[str, Any], name: str) -> str:
 def _right(value: Any) -> tuple[str, ...]:
     parts = value.split("|") if isinstance(value, str) else value
     if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
-        raise InvalidInput(
-            _("`right` must be a choice, or several choices separated by |."), field="right"
-        )
+        raise InvalidInput(_("`right` must be a choice, or several choices separated by |."), field="right")
     return tuple(dict.fromkeys(part.strip() for part in parts if part.strip()))
 
 
