@@ -39,7 +39,7 @@ BOUNDS: Mapping[str, tuple[int, int]] = {
 }
 QUESTIONS = {
     LiveSettings.Selection.SOBA: Design().aspects[0].question,
-    LiveSettings.Selection.SATA: "Which responses are appropriate, given what was said before?",
+    LiveSettings.Selection.SATA: "Which replies are appropriate, given what was said before?",
 }
 USUAL_QUESTIONS = frozenset(QUESTIONS.values())
 REPLYING = (Endpoint.State.UNTESTED, Endpoint.State.HEALTHY, Endpoint.State.DEGRADED)

@@ -120,7 +120,7 @@ class Design:
     budget: int | None = None
     deadline: datetime | None = None
     aspects: tuple[NewAspect, ...] = field(
-        default=(NewAspect("overall", "Which response is better, given what was said before?"),)
+        default=(NewAspect("overall", "Which reply is better, given what was said before?"),)
     )
 
     @property

@@ -76,6 +76,8 @@ def press(page: Page, *keys: str) -> None:
     for key in keys:
         page.locator("#answer:not(.chosen) button:enabled").first.wait_for()
         before = page.locator("#stage-heading").inner_text()
+        page.evaluate("scrollTo(0, document.body.scrollHeight)")  # An answer before a reply was in view is held back.
+        page.wait_for_timeout(100)
         page.keyboard.press(key)
         page.wait_for_function("(was) => document.getElementById('stage-heading').innerText !== was", arg=before)
 

@@ -88,7 +88,7 @@ def make() -> None:
         organisation=owner, name="showcase", prompts=[NewPrompt(f"p{n}", TURNS, "money") for n in range(6)]
     )
     aspects = (
-        NewAspect("overall", "Which response is better?"),
+        NewAspect("overall", "Which reply is better?"),
         NewAspect("clear", "Which is easier to understand?"),
         NewAspect("right", "Which is more correct?"),
     )

@@ -66,15 +66,15 @@ class TestHome:
         assert self.boards(stranger) == ["gamma", "beta", "alpha"]
         assert self.boards(stranger, q="POEMS songs") == ["beta"]
         assert self.boards(stranger, q="alpha bot 1") == ["alpha"], "a chatbot that takes part"
-        assert self.boards(stranger, q="which response alice") == ["gamma", "beta", "alpha"], "question and owner"
+        assert self.boards(stranger, q="which reply alice") == ["gamma", "beta", "alpha"], "question and owner"
         assert self.boards(stranger, q="poems alpha") == []
         none = stranger.get("/", {"q": "<b>zebra"})
         assert "0 boards for “<b>zebra”. Show all boards" in words(none)
         assert "No board is public yet" not in words(none)
 
     def test_a_search_goes_by_its_first_words(self, three: None, stranger: Client) -> None:
-        assert self.boards(stranger, q="alpha bot 1 which response alice zebra") == ["alpha"]
-        assert self.boards(stranger, q="alpha bot 1 which response zebra") == []
+        assert self.boards(stranger, q="alpha bot 1 which reply alice zebra") == ["alpha"]
+        assert self.boards(stranger, q="alpha bot 1 which reply zebra") == []
 
     def test_a_search_finds_nothing_that_is_not_public(self, three: None, stranger: Client) -> None:
         for visibility in ("link", "private"):
@@ -93,7 +93,7 @@ class TestHome:
         assert self.boards(stranger, page="2") == ["alpha"]
         assert self.boards(stranger, page="999") == ["alpha"]
         assert self.boards(stranger, page="x") == ["gamma", "beta"]
-        assert 'href="/?q=response&amp;page=2' in stranger.get("/", {"q": "response"}).content.decode()
+        assert 'href="/?q=reply&amp;page=2' in stranger.get("/", {"q": "reply"}).content.decode()
 
     def test_a_board_that_ranks_nobody_yet_tells_how_many_take_part(self, campaign: Campaign, stranger: Client) -> None:
         assert "4 chatbots 0 judgments" in words(stranger.get("/"))
