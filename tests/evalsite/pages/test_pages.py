@@ -153,6 +153,12 @@ class TestBoard:
         assert changed.status_code == 200
         assert "3" in words(changed)
 
+    def test_stopped_board_without_a_ranking_says_that_it_comes(self, campaign: Campaign, stranger: Client) -> None:
+        judge(campaign, annotator_enrol(campaign=campaign))
+        campaign_stop(campaign=campaign, reason="the budget is spent")
+        page = stranger.get("/boards/trial/").content.decode()
+        assert "The campaign has stopped, and its ranking is being computed." in page
+
     def test_a_stopped_campaign_says_why(self, campaign: Campaign, stranger: Client) -> None:
         campaign_stop(campaign=campaign, reason="the budget is spent")
         assert "the budget is spent" in words(stranger.get("/boards/trial/"))
