@@ -41,7 +41,7 @@ CHATTERS = "2"  # simulated people who chat: few, since they go on as long as no
 ADDRESSES = """
   Touchstone is running.
 
-    Leaderboard   {url}/boards/{slug}/
+    Board         {url}/boards/{slug}/
     Judge         {url}/judge/{open_slug}/   (without an end; its board is at /boards/{open_slug}/)
     Chat          {url}/judge/{live_slug}/   (with live chatbots; its board is at /boards/{live_slug}/)
     Example       {url}/boards/{finished_slug}/   (a finished campaign, ready within a minute of the first start)
@@ -105,7 +105,7 @@ class Command(BaseCommand):
             self.stderr.write("The web process does not answer; its messages are above.")
             return
         stopped = f"The demonstration has ended ({campaign.stop_reason}). Run `make demo FRESH=1` to start again."
-        collecting = "Simulated annotators are judging; watch the leaderboard converge and stop."
+        collecting = "Simulated annotators are judging; watch the board converge and stop."
         self.stdout.write(
             ADDRESSES.format(
                 url=url,

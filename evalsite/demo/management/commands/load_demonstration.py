@@ -13,5 +13,5 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         board = demonstration_load()
         open_campaign_load()
-        self.stdout.write(f"Leaderboard: /boards/{board.slug}/")
+        self.stdout.write(f"Board: /boards/{board.slug}/")
         self.stdout.write(f"Judge:       /judge/{OPEN_SLUG}/")

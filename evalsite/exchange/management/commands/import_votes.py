@@ -114,7 +114,7 @@ class Command(BaseCommand):
         self.stdout.write(f"{what} {imported.votes:,} votes.")
         if imported.new_owner:
             self.stdout.write(f"Created its owner: {shown(imported.new_owner.name)} ({imported.new_owner.slug}).")
-        self.stdout.write(f"Leaderboard: /boards/{imported.board.public_id}/")
+        self.stdout.write(f"Board: /boards/{imported.board.public_id}/")
 
 
 def _source_name(file: Path) -> str:
