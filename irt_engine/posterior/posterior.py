@@ -16,12 +16,12 @@ from scipy.special import ndtr
 
 from irt_engine.arrays import BoolArray, FloatArray, IntArray
 from irt_engine.errors import EngineError, NotIdentified
-from irt_engine.posterior import prediction
 from irt_engine.posterior.anchors import Anchored, anchored
 from irt_engine.posterior.differences import Differences, above, differences_of, pair_variances, quantile
 from irt_engine.posterior.marginal_logits import in_marginal_logits
 from irt_engine.posterior.moments import PosteriorMoments
 from irt_engine.posterior.plots import plot_of
+from irt_engine.posterior.prediction import comparison_vote_probabilities, vote_probabilities
 from irt_engine.posterior.ranks import classes_of, rank_probabilities_of
 from irt_engine.posterior.simultaneous import SimultaneousDifferences, simultaneous_of
 from irt_engine.posterior.storage import read_archive, write_archive
@@ -347,7 +347,7 @@ class Posterior(PosteriorMoments):
         NotIdentified
             For model pair, or chatbots in separate groups.
         """
-        return prediction.vote_probabilities(self, a, b, prompt, a_first)
+        return vote_probabilities(self, a, b, prompt, a_first)
 
     def comparison_vote_probabilities(
         self, comparison: IntArray, prompt: IntArray, a_first: IntArray | None = None
@@ -373,7 +373,7 @@ class Posterior(PosteriorMoments):
         InvalidResponses
             If an index is invalid.
         """
-        return prediction.comparison_vote_probabilities(self, comparison, prompt, a_first)
+        return comparison_vote_probabilities(self, comparison, prompt, a_first)
 
     def marginal(self) -> Posterior:
         """Return the posterior in marginal logits, the log odds of a vote on two new replies.
