@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from irt_engine import FitResult, InvalidResponses, ResponseTable, fit, fit_with_warm_start
+from irt_engine.agreement import without
 from irt_engine.arrays import IntArray
 from irt_engine.models import AnnotatorEffects, annotators_assessable
 from irt_engine.responses.cells import cells_of, compare, separate_cells
@@ -145,6 +146,34 @@ def test_names_of_annotators_change_nothing(order: list[int]) -> None:
     before, after = fitted(votes), fitted(rebuilt(votes, columns))
     assert after.posterior.ability == pytest.approx(before.posterior.ability, abs=1e-9)
     assert effects(after).careless[np.argsort(np.argsort(order))] == pytest.approx(effects(before).careless, abs=1e-9)
+
+
+@settings(max_examples=4, deadline=None)
+@given(st.integers(0, 9), st.integers(0, 9))
+def test_an_annotator_whose_votes_are_all_excluded_changes_nothing(excluded: int, number: int) -> None:
+    """Neither does a prompt that nobody else judged, nor a number without votes."""
+    truth = draw_truth(4, 6, seed=1, form="vote")
+    clean = draw_votes(truth, some_cells(4, 6, 1.0, seed=2), seed=3, votes=2)
+    columns = rows(with_careless(clean, CARELESS, seed=4))
+    others = rebuilt(clean, {name: column[columns["annotator"] != excluded] for name, column in columns.items()})
+    added = {
+        "a": 0,
+        "b": 1,
+        "prompt": len(clean.prompts),
+        "outcome": 1,
+        "annotator": excluded,
+        "a_first": -1,
+        "label": 0,
+    }
+    prompts = (*clean.prompts, "z only one annotator judged it")
+    columns = {name: np.append(column, added[name]) for name, column in columns.items()}
+    remaining = without(ResponseTable(clean.chatbots, prompts, clean.labels, **columns), [excluded, 10 + number])
+    before, after = fitted(others), fitted(remaining)
+    assert excluded not in effects(after).annotator
+    assert len(after.posterior.prompts) == len(before.posterior.prompts) + 1
+    assert after.posterior.ability == pytest.approx(before.posterior.ability, abs=1e-9)
+    assert after.posterior.se == pytest.approx(before.posterior.se, abs=1e-9)
+    assert effects(after).careless == pytest.approx(effects(before).careless, abs=1e-9)
 
 
 def test_a_warm_start_changes_nothing(found: FitResult, votes: ResponseTable) -> None:
