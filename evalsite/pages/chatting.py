@@ -353,7 +353,7 @@ def _choice(live: LiveSettings, view: ShownConversation, sent: Sent) -> dict[str
 def _pick(label: str, layout: str, one_best: bool) -> str:
     if layout == "single":
         return _("The reply is appropriate")
-    words = _("Response %(label)s is the best") if one_best else _("Response %(label)s is appropriate")
+    words = _("Reply %(label)s is the best") if one_best else _("Reply %(label)s is appropriate")
     return words % {"label": label}
 
 

@@ -152,7 +152,7 @@ def by_touch(guest: Watched, mortal: ChatbotServer) -> None:
         expect(page.locator("#stage[data-state=choose]")).to_be_visible()
         if number == 1:
             page.locator("#report summary").tap()
-            page.get_by_role("radio", name="Response B", exact=True).check()
+            page.get_by_role("radio", name="Reply B", exact=True).check()
             page.locator("#report input[value=other]").check()
             page.get_by_role("button", name="Report", exact=True).tap()
             expect(page.locator(".notice")).to_contain_text("Reported.")

@@ -153,7 +153,7 @@ def test_without_scripts_who_ran_out_of_time_reads_it_at_the_address_where_they_
     campaign: Campaign, stranger: Client
 ) -> None:
     address = stranger.post("/judge/trial/begin/").headers["Location"]
-    assert "Response A" in Page(stranger.get(address)).words
+    assert "Reply A" in Page(stranger.get(address)).words
     Assignment.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
     assignments_expire()
     assert "The time for this round is over" in Page(stranger.get(address)).words

@@ -37,7 +37,7 @@ def test_labels_are_buttons_with_digits_in_their_order(visitor: Visitor) -> None
         assert f'value="{label}"' in piece
         assert f'aria-keyshortcuts="{digit}"' in piece
     assert "Weakly related" in visitor.page.words
-    assert "Response B" not in visitor.page.words
+    assert "Reply B" not in visitor.page.words
 
 
 def test_button_answers_and_can_be_undone(visitor: Visitor) -> None:

@@ -186,8 +186,8 @@ class TestJudging:
     ) -> None:
         text = words(self.begin(stranger))
         assert "Question" in text
-        assert "Response A" in text
-        assert "Response B" in text
+        assert "Reply A" in text
+        assert "Reply B" in text
         assert "trial bot" not in text
 
     @pytest.mark.parametrize("choice", ["A", "tie", "B", "both_bad"])
@@ -245,7 +245,7 @@ class TestJudging:
         empty_queue(campaign)
         assert "Nothing to judge right now" in words(self.begin(stranger))
         run_jobs()
-        assert "Response A" in words(self.begin(stranger))
+        assert "Reply A" in words(self.begin(stranger))
 
     def test_get_never_answers_or_skips(self, campaign: Campaign, stranger: Client) -> None:
         for path in ("begin", "answer", "skip"):
