@@ -122,7 +122,10 @@ class AnnotatorModel:
         K, D = len(votes.names), len(votes.pairs)
         ordered = votes.shown != 0
         self.outcome = np.where(votes.shown < 0, votes.verdict, 2 - votes.verdict)  # 0: the first shown wins
-        self.unordered = ~ordered & (votes.verdict != 1)
+        self.unordered = np.flatnonzero(~ordered & (votes.verdict != 1))
+        self.said = len(votes.verdict) * votes.verdict + np.arange(len(votes.verdict))  # places in (3, n), row by row
+        self.code = 3 * votes.annotator + self.outcome  # places in (K + 1, 3)
+        self.other = (3 * votes.annotator + 2 - self.outcome)[self.unordered]
         self.shares = table_shares(self.outcome, ordered)
         self.careful = np.ones(len(votes.cell))
         self.sweeps = 0
@@ -206,13 +209,13 @@ class AnnotatorModel:
 
     def _with_neighbours(self, at: _Places) -> tuple[_Places, OutcomeChances]:
         """Return the places given the other votes of the cell (one Laplace step), and the chances there."""
-        votes, n = self.votes, np.arange(len(at.middle))
+        votes = self.votes
         middle = at.middle + at.alpha * self._moves()
         wide, variance = self._wide(at), at.variance
         if not votes.alone.all():
-            p, slope, _ = outcome_chances(middle, wide, 1.0)
-            score = self.careful * slope[votes.verdict, n] / p[votes.verdict, n]
-            info = self.careful * (slope**2 / p).sum(axis=0)
+            chances = outcome_chances(middle, wide, 1.0)
+            score = self.careful * self._of_said(chances.by_middle) / self._of_said(chances.p)
+            info = self.careful * chances.information(chances.by_middle)
             others, known = votes.by_cell(score)[votes.cell] - score, votes.by_cell(info)[votes.cell] - info
             variance = variance / (1.0 + variance * known)
             middle = middle + variance * others
@@ -224,14 +227,20 @@ class AnnotatorModel:
 
     def _guesses(self) -> FloatArray:
         """Return the chance (n,) of each vote if it is careless."""
-        shares = self.found.shares[self.votes.annotator]
-        chance = shares[np.arange(len(shares)), self.outcome]
-        return np.where(self.unordered, 0.5 * (shares[:, 0] + shares[:, 2]), chance)
+        shares = self.found.shares.ravel()
+        chance: FloatArray = shares.take(self.code)
+        chance[self.unordered] = 0.5 * (chance[self.unordered] + shares.take(self.other))
+        return chance
+
+    def _of_said(self, values: FloatArray) -> FloatArray:
+        """Return the values (n,) of each vote's own outcome, of those (3, n) of all outcomes."""
+        found: FloatArray = values.ravel().take(self.said)
+        return found
 
     def _careless(self, *, learn: bool) -> None:
         """Update the chances to be careful, c_a, its prior if asked to, and g_a."""
         votes, found = self.votes, self.found
-        own, guess = self.chances.p[votes.verdict, np.arange(len(votes.cell))], self._guesses()
+        own, guess = self._of_said(self.chances.p), self._guesses()
         c = found.careless[votes.annotator]
         careless = c * guess / (c * guess + (1.0 - c) * own)
         self.careful = np.maximum(1.0 - careless, _LEAST_CAREFUL)
@@ -247,25 +256,20 @@ class AnnotatorModel:
 
         Without an order, a vote that is no tie is half of either kind.
         """
-        K, code = len(self.votes.names), 3 * self.votes.annotator
-        known = np.where(self.unordered, 0.5 * careless, careless)
-        other = np.where(self.unordered, 0.5 * careless, 0.0)
-        of: FloatArray = np.zeros(3 * (K + 1))
-        for outcome, part in ((self.outcome, known), (2 - self.outcome, other)):
-            of += np.bincount(code + outcome, part, minlength=3 * (K + 1))
+        size, half, known = 3 * (len(self.votes.names) + 1), 0.5 * careless[self.unordered], careless.copy()
+        known[self.unordered] = half
+        of = np.bincount(self.code, known, minlength=size) + np.bincount(self.other, half, minlength=size)
         of = of.reshape(-1, 3)
         shares: FloatArray = (of + _OWN_SHARES * self.shares) / (of.sum(axis=1, keepdims=True) + _OWN_SHARES)
         return shares
 
     def _habits(self) -> None:
         """Update sides, ties and preferences, and their SDs."""
-        votes, found, n = self.votes, self.found, np.arange(len(self.votes.cell))
-        p, slope, by_width = self.chances
-        own = p[votes.verdict, n]
-        score = self.careful * self.at.alpha * slope[votes.verdict, n] / own
-        info = self.careful * self.at.alpha**2 * (slope**2 / p).sum(axis=0)
-        of_tie = self.careful * by_width[votes.verdict, n] / own
-        about_tie = self.careful * (by_width**2 / p).sum(axis=0)
+        votes, found, chances = self.votes, self.found, self.chances
+        by_width, weight = chances.by_width(self._wide(self.at)), self.careful / self._of_said(chances.p)
+        score = self.at.alpha * weight * self._of_said(chances.by_middle)
+        info = self.careful * self.at.alpha**2 * chances.information(chances.by_middle)
+        of_tie, about_tie = weight * self._of_said(by_width), self.careful * chances.information(by_width)
         found.side, found.side_se, found.side_sd = _pooled(
             found.side,
             found.side_sd,
@@ -325,7 +329,7 @@ class AnnotatorModel:
         low = np.where(votes.shown < 0, shares[0], np.where(votes.shown > 0, shares[2], 0.5 * (shares[0] + shares[2])))
         guess = np.stack([low, shares[1], 1.0 - shares[1] - low])
         mixed = (((1.0 - c) * slope) ** 2 / ((1.0 - c) * p + c * guess)).sum(axis=0)
-        share = mixed / (usual.by_middle**2 / usual.p).sum(axis=0)
+        share = mixed / usual.information(usual.by_middle)
         share *= found.kept[votes.low] * found.kept[votes.high]
         return np.where(votes.annotator < len(votes.names), np.maximum(share, _LEAST_CAREFUL), 1.0)
 

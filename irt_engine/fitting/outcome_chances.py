@@ -28,13 +28,43 @@ class OutcomeChances(NamedTuple):
         Chances.
     by_middle : ndarray of float, shape (3, n)
         Derivatives by the middle.
-    by_width : ndarray of float, shape (3, n)
-        Derivatives by the log of the half width.
     """
 
     p: FloatArray
     by_middle: FloatArray
-    by_width: FloatArray
+
+    def by_width(self, half: FloatArray) -> FloatArray:
+        """Return the derivatives by the log of the half width.
+
+        Parameters
+        ----------
+        half : ndarray of float, shape (n,)
+            Half width of the edges, in logits.
+
+        Returns
+        -------
+        ndarray of float, shape (3, n)
+            The derivatives.
+        """
+        low, _, high = self.by_middle
+        return np.stack([low, high - low, -high]) * half
+
+    def information(self, slope: FloatArray) -> FloatArray:
+        """Return the expected information of a vote about what the derivatives are by.
+
+        Parameters
+        ----------
+        slope : ndarray of float, shape (3, n)
+            Derivatives of the chances.
+
+        Returns
+        -------
+        ndarray of float, shape (n,)
+            The information.
+        """
+        low, tie, high = (each * each / chance for each, chance in zip(slope, self.p, strict=True))
+        total: FloatArray = low + tie + high
+        return total
 
 
 def logistic_shrink(variance: FloatArray) -> FloatArray:
@@ -88,9 +118,11 @@ def outcome_chances(middle: FloatArray, half: FloatArray, shrink: FloatArray | f
         The chances and their derivatives.
     """
     F0, F1 = edge_chances(middle, half, shrink)
-    f0, f1 = F0 * (1.0 - F0) * shrink, F1 * (1.0 - F1) * shrink
-    p = np.maximum(np.stack([1.0 - F0, F0 - F1, F1]), LEAST_CHANCE)
-    return OutcomeChances(p, np.stack([-f0, f0 - f1, f1]), np.stack([-f0, f0 + f1, -f1]) * half)
+    p, by_middle = np.empty((3, len(F0))), np.empty((3, len(F0)))
+    p[0], p[1], p[2] = 1.0 - F0, F0 - F1, F1
+    by_middle[0], by_middle[2] = F0 * (F0 - 1.0) * shrink, F1 * (1.0 - F1) * shrink
+    np.negative(by_middle[0] + by_middle[2], out=by_middle[1])
+    return OutcomeChances(np.maximum(p, LEAST_CHANCE, out=p), by_middle)
 
 
 def table_shares(outcome: IntArray, ordered: BoolArray) -> FloatArray:
