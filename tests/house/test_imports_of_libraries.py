@@ -22,7 +22,8 @@ def load(name):
         importlib.import_module(name)
     except Exception as error:
         failed.append(f"{name}: {error}")
-threads = [threading.Thread(target=load, args=(name,)) for name in ("irt_engine.fitting", "irt_engine.agreement.collusion")]
+names = ("irt_engine.fitting", "irt_engine.agreement.collusion")
+threads = [threading.Thread(target=load, args=(name,)) for name in names]
 for thread in threads: thread.start()
 for thread in threads: thread.join()
 print(failed)
