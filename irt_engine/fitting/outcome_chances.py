@@ -50,12 +50,12 @@ class OutcomeChances(NamedTuple):
         return np.stack([low, high - low, -high]) * half
 
     def information(self, slope: FloatArray) -> FloatArray:
-        """Return the expected information of a vote about what the derivatives are by.
+        """Return the expected information of a vote about one parameter.
 
         Parameters
         ----------
         slope : ndarray of float, shape (3, n)
-            Derivatives of the chances.
+            Derivatives of the chances by the parameter.
 
         Returns
         -------
