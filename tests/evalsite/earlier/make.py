@@ -30,6 +30,7 @@ def main(path: Path) -> None:
     _collected()
     _stopped()
     _imported()
+    _conversed()
     _studied()
     sys.stdout.write(f"{dict(backup_write(path).rows)}\n")
 
@@ -54,7 +55,7 @@ def _campaign(  # type: ignore[no-untyped-def]
     ]
     design = Design(
         visibility=Campaign.Visibility.PUBLIC, admission=Campaign.Admission.OPEN, batch_size=10, block_size=4, seed=3,
-        target_se=0.05, votes_per_item=5, **more,
+        target_se=0.05, votes_per_item=5, vetting_votes=0, **more,
     )  # fmt: skip
     prompt_set = prompt_set_create(organisation=organisation, name=slug, prompts=new)
     campaign = campaign_create(
@@ -151,6 +152,12 @@ def _studied() -> None:
     from tests.evalsite.earlier.study import study_run
 
     study_run(_campaign("study", chatbots=4, prompts=6, opened=False, gold_share=0.25, budget=400), _work)
+
+
+def _conversed() -> None:
+    from tests.evalsite.earlier.conversations import conversations_run
+
+    conversations_run(_work)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from evalsite.core.inquiries import inquiry_ask
 from evalsite.core.uploads import uploads_keep
 from evalsite.exchange.draft_forecasts import draft_design, forecast_ask
 from evalsite.judgments.annotator_actions import annotator_hold, annotator_note
-from evalsite.judgments.arrivals import Visit, invitation_accept, invitation_issue, visit_accept
+from evalsite.judgments.arrivals import Visit, arrival_secret, invitation_accept, invitation_issue, visit_accept
 from evalsite.judgments.exclusions import annotator_exclude, annotator_readmit, exclusion_propose
 from evalsite.judgments.leases import assignment_skip, assignments_expire_of
 from evalsite.judgments.models import Annotator, Assignment, Enrolment
@@ -82,7 +82,8 @@ def _prepare(campaign: Campaign, alice: User) -> None:
 
 def _arrive(campaign: Campaign, number: int) -> Annotator:
     """A made-up worker comes, agrees, and passes the qualification."""
-    visit = Visit(Onboarding.Platform.PROLIFIC, f"worker{number}", "study1", f"session{number}")
+    secret = arrival_secret(campaign)
+    visit = Visit(Onboarding.Platform.PROLIFIC, f"worker{number}", "study1", f"session{number}", secret=secret)
     part = visit_accept(campaign=campaign, visit=visit, consents=True)
     item = campaign.qualification_items.get()
     qualification_answer(enrolment=part, item_id=item.pk, attempt=1, choice="A")
