@@ -59,8 +59,8 @@ def quick(table: ResponseTable, *args: Any, draws: int = 100, tune: int = 200, *
 @pytest.mark.parametrize(
     ("model", "form"),
     [
-        ("pair", "net"),
         ("board", "vote"),
+        pytest.param("pair", "net", marks=pytest.mark.full),
         pytest.param("board", "net", marks=pytest.mark.full),
         pytest.param("pair", "vote", marks=pytest.mark.full),
     ],
