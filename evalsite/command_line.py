@@ -73,7 +73,7 @@ COMMANDS = {
     ),
     "import": Named(
         "import_votes",
-        "Import a file of votes as a campaign with a leaderboard.",
+        "Import a file of votes as a campaign with a board.",
         "touchstone import votes.csv --campaign 'My votes'",
     ),
     "serve": Named("serve", "Serve a site on this machine.", "touchstone serve --port 8000"),

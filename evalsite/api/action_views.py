@@ -21,11 +21,11 @@ from evalsite.operations.actions import ActionArguments, act_perform
 
 
 class ActView(ReaderView):
-    """Launch, pause, exclude and more. docs/roles.md lists what each role allows."""
+    """Launch, pause, exclude and other actions. docs/roles.md lists the actions that each role allows."""
 
     scope = ApiToken.Scope.ACTS
 
-    @acting("act", "Do something with a campaign", CampaignSerializer, body=ActRequest)
+    @acting("act", "Perform an action on a campaign", CampaignSerializer, body=ActRequest)
     def post(self, request: Request, key: str, act: str) -> Response:
         user = person(request)
         if user is None:
@@ -46,7 +46,7 @@ class LimitsView(ReaderView):
 
     scope = ApiToken.Scope.ACTS
 
-    @operation("limits", "Set what ends a draft", {200: CampaignSerializer}, ACTING, body=LimitsRequest)
+    @operation("limits", "Set the stopping rules of a draft", {200: CampaignSerializer}, ACTING, body=LimitsRequest)
     def put(self, request: Request, key: str) -> Response:
         user = person(request)
         if user is None:

@@ -1,4 +1,4 @@
-"""What the API takes to annotate conversations."""
+"""Requests to annotate conversations."""
 
 from typing import Any, NamedTuple
 
@@ -31,28 +31,34 @@ _SAMPLE = ("share", "number", "half_width", "whole", "rate")
 
 
 class AnnotationRequestBody(StrictSerializer):
-    """How many replies of each chatbot to annotate (one of share, number and half_width), and by which question."""
+    """The sample size of each chatbot (one of share, number and half_width), and the question."""
 
     name = StrictCharField(max_length=200, help_text="of the campaign")
     unit = s.ChoiceField(
         choices=Annotation.Unit.values,
         default=Annotation.Unit.REPLY.value,
-        help_text="what an assignment shows: a reply, a whole conversation, or two whole conversations to compare",
+        help_text="content of an assignment: a reply, a whole conversation, or two whole conversations to compare",
     )
     share = StrictFloatField(
-        required=False, min_value=0, max_value=1, help_text="of the replies, or conversations, of each chatbot, up to 1"
+        required=False,
+        min_value=0,
+        max_value=1,
+        help_text="share of the replies, or conversations, of each chatbot, up to 1",
     )
     number = StrictIntegerField(
-        required=False, min_value=1, max_value=MOST, help_text="replies, or conversations, of each chatbot"
+        required=False, min_value=1, max_value=MOST, help_text="number of replies, or conversations, of each chatbot"
     )
     half_width = StrictFloatField(
-        required=False, min_value=0.001, max_value=0.5, help_text="of the 95 % interval of the error rate, such as 0.05"
+        required=False,
+        min_value=0.001,
+        max_value=0.5,
+        help_text="half-width of the 95 % interval of the error rate, such as 0.05",
     )
-    whole = StrictBooleanField(default=False, help_text="draw conversations, and take all of their replies")
+    whole = StrictBooleanField(default=False, help_text="draw conversations, and include all of their replies")
     rate = StrictFloatField(
         default=WORST_RATE, min_value=0, max_value=1, help_text="expected error rate, for half_width"
     )
-    votes = StrictIntegerField(default=1, min_value=1, max_value=MOST, help_text="annotators of each item")
+    votes = StrictIntegerField(default=1, min_value=1, max_value=MOST, help_text="number of annotators for each item")
     kind = s.ChoiceField(choices=[Aspect.Kind.LABEL.value, Aspect.Kind.RATING.value], default=Aspect.Kind.LABEL.value)
     question = StrictCharField(
         max_length=300, required=False, help_text=f"default: {QUESTION} For a rating: {RATING_QUESTION}"
@@ -61,21 +67,25 @@ class AnnotationRequestBody(StrictSerializer):
         child=StrictCharField(max_length=60),
         default=list(KNOWN_LABELS),
         max_length=50,
-        help_text="of kind label; incorrect, irrelevant and inappropriate are errors",
+        help_text="for kind label: incorrect, irrelevant and inappropriate are errors",
     )
-    minimum = StrictIntegerField(default=0, min_value=0, max_value=WIDEST_SCALE, help_text="of kind rating")
-    maximum = StrictIntegerField(default=2, min_value=1, max_value=WIDEST_SCALE, help_text="of kind rating")
+    minimum = StrictIntegerField(
+        default=0, min_value=0, max_value=WIDEST_SCALE, help_text="for kind rating: limit of the scale"
+    )
+    maximum = StrictIntegerField(
+        default=2, min_value=1, max_value=WIDEST_SCALE, help_text="for kind rating: limit of the scale"
+    )
     error_below = StrictFloatField(
         required=False,
         min_value=0,
         max_value=WIDEST_SCALE,
-        help_text="of kind rating: lower ones are errors (default: the lowest rating alone)",
+        help_text="for kind rating: lower ratings are errors (default: only the lowest rating)",
     )
-    ties = StrictBooleanField(default=True, help_text="of unit pair: whether a tie, or both bad, is an answer")
-    justify = StrictBooleanField(default=False, help_text="each answer needs a justification (comment)")
-    seed = StrictIntegerField(default=0, min_value=0, max_value=2**31 - 1, help_text="of the sample")
-    draft = StrictBooleanField(default=False, help_text="leave the campaign a draft")
-    check = StrictBooleanField(default=False, help_text="only show the sample size")
+    ties = StrictBooleanField(default=True, help_text="for unit pair: whether a tie, or both bad, is a choice")
+    justify = StrictBooleanField(default=False, help_text="whether each answer needs a justification (comment)")
+    seed = StrictIntegerField(default=0, min_value=0, max_value=2**31 - 1, help_text="random seed of the sample")
+    draft = StrictBooleanField(default=False, help_text="do not launch the campaign")
+    check = StrictBooleanField(default=False, help_text="only return the sample size")
 
 
 class SentAnnotation(NamedTuple):

@@ -36,9 +36,9 @@ from evalsite.judgments.skips import returns_check
 
 
 class WorkView(BaseView):
-    """Return the annotator's open block, or a new one of the campaign whose turn it is among those they have joined."""
+    """Return the annotator's open block, or a new block of one of the joined campaigns. The campaigns take turns."""
 
-    @judging("work", "The open block, or one of the campaign whose turn it is", WorkSerializer, body=ClaimRequest)
+    @judging("work", "Claim a block of any joined campaign", WorkSerializer, body=ClaimRequest)
     def post(self, request: Request) -> Response:
         annotator = admitted_caller(request, "claim", settings.ANSWERS_PER_MINUTE)
         given = checked_body(ClaimRequest, request)
@@ -53,7 +53,7 @@ class WorkView(BaseView):
 class ClaimView(BaseView):
     """Return the annotator's open block, or a new one."""
 
-    @judging("claim", "The open block, or a new one", BlockSerializer, body=ClaimRequest, admits=True)
+    @judging("claim", "Claim a block, or get the open one", BlockSerializer, body=ClaimRequest, admits=True)
     def post(self, request: Request, key: str) -> Response:
         annotator = admitted_caller(request, "claim", settings.ANSWERS_PER_MINUTE)
         given = checked_body(ClaimRequest, request)
@@ -68,11 +68,11 @@ class ClaimView(BaseView):
 
 
 class JudgmentView(BaseView):
-    """Answer an assignment, or replace an answer by naming it. The same answer again is 200; another one is 409."""
+    """Judge an assignment, or replace a judgment by its id. A repeated judgment returns 200; a different one, 409."""
 
     @judging(
         "answer",
-        "Answer an assignment, or take an answer back",
+        "Judge an assignment, or replace a judgment",
         JudgmentReceiptSerializer,
         JudgmentReceiptSerializer,
         body=JudgmentRequest,
@@ -96,7 +96,7 @@ class JudgmentView(BaseView):
 class SkipView(BaseView):
     """Return an assignment without an answer, with a reason."""
 
-    @judging("skip", "Give an assignment back, with a reason", SkipReceiptSerializer, body=SkipRequest)
+    @judging("skip", "Skip an assignment, with a reason", SkipReceiptSerializer, body=SkipRequest)
     def post(self, request: Request, assignment: uuid.UUID) -> Response:
         annotator = admitted_caller(request, "skip", settings.ANSWERS_PER_MINUTE)
         given = checked_body(SkipRequest, request)
@@ -111,7 +111,7 @@ class SkipView(BaseView):
 class RenewalView(BaseView):
     """Renew the lease of all open assignments of the block."""
 
-    @judging("renew", "Hold the block for another lease", LeaseSerializer, body=EmptyRequest)
+    @judging("renew", "Renew the lease of a block", LeaseSerializer, body=EmptyRequest)
     def post(self, request: Request, assignment: uuid.UUID) -> Response:
         annotator = admitted_caller(request, "renewal", settings.ANSWERS_PER_MINUTE)
         checked_body(EmptyRequest, request)
@@ -126,7 +126,7 @@ class RenewalView(BaseView):
 class ReturnView(BaseView):
     """Return all open assignments, for example when the annotator leaves."""
 
-    @judging("give_back", "Give back all that is open", ReturnReceiptSerializer, body=EmptyRequest)
+    @judging("give_back", "Return all open assignments", ReturnReceiptSerializer, body=EmptyRequest)
     def post(self, request: Request, key: str) -> Response:
         annotator = admitted_caller(request, "return", settings.ANSWERS_PER_MINUTE)
         checked_body(EmptyRequest, request)
@@ -141,9 +141,9 @@ class ReturnView(BaseView):
 
 
 class ProgressView(BaseView):
-    """What the annotator has done and earned in a campaign."""
+    """The annotator's progress and pay in a campaign."""
 
-    @operation("progress", "What was done, and earned", {200: ProgressSerializer}, JUDGING)
+    @operation("progress", "Get the annotator's progress and pay", {200: ProgressSerializer}, JUDGING)
     def get(self, request: Request, key: str) -> Response:
         annotator = admitted_caller(request, "read", settings.READS_PER_MINUTE)
         return Response(

@@ -21,7 +21,7 @@ from evalsite.core.throttle import admit, client_address
 
 
 class BaseView(APIView):
-    """A view without OPTIONS: docs/openapi.yaml describes what there is."""
+    """A view without OPTIONS: docs/openapi.yaml describes the API."""
 
     http_method_names = [name for name in APIView.http_method_names if name != "options"]
 

@@ -1,4 +1,4 @@
-"""Leaderboards and their snapshots, for readers."""
+"""Boards and their snapshots, for readers."""
 
 from django.conf import settings
 from django.http import StreamingHttpResponse
@@ -30,13 +30,13 @@ from evalsite.presentation.data_files import log_file
 
 
 class BoardView(ReaderView):
-    """A leaderboard with an ETag. An unchanged one is answered with 304."""
+    """A board with an ETag. If it has not changed, the response is 304."""
 
     query = BoardFilterQuery
 
     @operation(
         "board",
-        "A leaderboard; 304 while If-None-Match holds",
+        "Get a board",
         {200: BoardSerializer, 304: None},
         READING,
         query=BoardFilterQuery,
@@ -60,9 +60,9 @@ class BoardView(ReaderView):
 
 
 class LiveReportView(ReaderView):
-    """The statistics of a board's live conversations."""
+    """The statistics of a board's live conversations, if it has any."""
 
-    @reading("live_report", "Statistics of live conversations, if the board has any", LiveReportSerializer)
+    @reading("live_report", "Get the live report of a board", LiveReportSerializer)
     def get(self, request: Request, key: str) -> Response:
         self.checked_query(request)
         campaign = board_get(key=key, user=person(request)).default_of
@@ -72,13 +72,13 @@ class LiveReportView(ReaderView):
 
 
 class PublicLogView(ReaderView):
-    """The public log of a board as JSON lines."""
+    """The public log of a board as JSON lines. Its entries form a hash chain."""
 
     content_negotiation_class = AnyAccept
 
     @reading(
         "public_log",
-        "The public log of a board: what counts, in a hash chain",
+        "Download the public log of a board",
         TEXT,
         content_types=("application/jsonl",),
     )
@@ -90,31 +90,31 @@ class PublicLogView(ReaderView):
 
 
 class BoardsView(ReaderView):
-    """Public leaderboards and the caller's own."""
+    """Public boards and the caller's own."""
 
     query = PageQuery
 
-    @reading("boards", "Leaderboards, public and one's own", BoardPageSerializer, query=PageQuery)
+    @reading("boards", "List boards", BoardPageSerializer, query=PageQuery)
     def get(self, request: Request) -> Response:
         page = page_of(boards_listed(person(request)), **self.checked_query(request))
         return Response(BoardPageSerializer.render(page))
 
 
 class SnapshotsView(ReaderView):
-    """The snapshots of a leaderboard, oldest first."""
+    """The snapshots of a board, oldest first."""
 
     query = PageQuery
 
-    @reading("snapshots", "The board's states, oldest first", SnapshotPageSerializer, query=PageQuery)
+    @reading("snapshots", "List the snapshots of a board", SnapshotPageSerializer, query=PageQuery)
     def get(self, request: Request, key: str) -> Response:
         rows = snapshots_of(board_get(key=key, user=person(request)))
         return Response(SnapshotPageSerializer.render(page_of(rows, **self.checked_query(request))))
 
 
 class SnapshotView(ReaderView):
-    """A snapshot of a leaderboard, and its origin."""
+    """A snapshot of a board and its origin."""
 
-    @reading("snapshot", "One state, and what it was made of", SnapshotDetailSerializer)
+    @reading("snapshot", "Get a snapshot and its origin", SnapshotDetailSerializer)
     def get(self, request: Request, key: str, number: int) -> Response:
         self.checked_query(request)
         board = board_get(key=key, user=person(request))

@@ -21,7 +21,7 @@ class CampaignsView(ReaderView):
 
     query = PageQuery
 
-    @reading("campaigns", "Campaigns, public and one's own", CampaignPageSerializer, query=PageQuery)
+    @reading("campaigns", "List campaigns", CampaignPageSerializer, query=PageQuery)
     def get(self, request: Request) -> Response:
         rows = campaigns_listed(person(request)).select_related("organisation", "rubric", "stopping", "live")
         rows = rows.prefetch_related("rubric__aspects")
@@ -31,7 +31,7 @@ class CampaignsView(ReaderView):
 class CampaignView(ReaderView):
     """A campaign."""
 
-    @reading("campaign", "A campaign", CampaignSerializer)
+    @reading("campaign", "Get a campaign", CampaignSerializer)
     def get(self, request: Request, key: str) -> Response:
         self.checked_query(request)
         return Response(CampaignSerializer.render(campaign_get(key=key, user=person(request))))
@@ -42,7 +42,7 @@ class ChatbotsView(ReaderView):
 
     query = PageQuery
 
-    @reading("chatbots", "The chatbots that take part", ChatbotPageSerializer, query=PageQuery)
+    @reading("chatbots", "List the chatbots of a campaign", ChatbotPageSerializer, query=PageQuery)
     def get(self, request: Request, key: str) -> Response:
         campaign = campaign_get(key=key, user=person(request))
         rows = campaign.entrants.select_related("version__chatbot__organisation")
@@ -54,7 +54,7 @@ class PromptsView(ReaderView):
 
     query = PageQuery
 
-    @reading("prompts", "Its prompts, for members", PromptPageSerializer, query=PageQuery)
+    @reading("prompts", "List the prompts of a campaign", PromptPageSerializer, query=PageQuery)
     def get(self, request: Request, key: str) -> Response:
         campaign = campaign_of_member(key=key, user=person(request))
         rows = campaign.prompt_set.prompts.filter(corrected_by__isnull=True)

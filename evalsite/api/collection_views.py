@@ -22,7 +22,7 @@ KEYED = (IDEMPOTENCY_KEY,)
 class CollectionsView(EndpointBaseView):
     """The collections of an endpoint."""
 
-    @reading("collections", "Its collections, newest first", CollectionsSerializer)
+    @reading("collections", "List the collections of an endpoint", CollectionsSerializer)
     def get(self, request: Request, endpoint: uuid.UUID) -> Response:
         self.checked_query(request)
         found = collections_of(self.endpoint(request, endpoint, use=False))
@@ -30,7 +30,7 @@ class CollectionsView(EndpointBaseView):
 
     @operation(
         "collect_replies",
-        "Collect its reply to every prompt of a set",
+        "Start a collection",
         {201: CollectionSerializer},
         ACTING,
         parameters=KEYED,
@@ -49,9 +49,9 @@ class CollectionsView(EndpointBaseView):
 
 
 class CollectionView(EndpointBaseView):
-    """How far a collection is."""
+    """The state of a collection."""
 
-    @reading("collection", "How far a collection is", CollectionSerializer)
+    @reading("collection", "Get a collection", CollectionSerializer)
     def get(self, request: Request, collection: uuid.UUID) -> Response:
         self.checked_query(request)
         found = collection_for(public_id=collection, user=self.user(request), use=False)
@@ -59,7 +59,7 @@ class CollectionView(EndpointBaseView):
 
 
 class _ActView(EndpointBaseView):
-    """Do something with a collection."""
+    """An action on a collection."""
 
     def act(self, request: Request, public_id: uuid.UUID, service: Any) -> Response:
         user = self.user(request)
@@ -69,11 +69,11 @@ class _ActView(EndpointBaseView):
 
 
 class CollectionPauseView(_ActView):
-    """Stop new calls of a collection."""
+    """Stop new calls of a collection. Calls in progress are completed."""
 
     @operation(
         "pause_collection",
-        "Stop its new calls; those in progress end",
+        "Pause a collection",
         {200: CollectionSerializer},
         ACTING,
         parameters=KEYED,
@@ -85,17 +85,17 @@ class CollectionPauseView(_ActView):
 class CollectionResumeView(_ActView):
     """Go on with a paused collection."""
 
-    @operation("resume_collection", "Go on with it", {200: CollectionSerializer}, ACTING, parameters=KEYED)
+    @operation("resume_collection", "Resume a collection", {200: CollectionSerializer}, ACTING, parameters=KEYED)
     def post(self, request: Request, collection: uuid.UUID) -> Response:
         return self.act(request, collection, collection_resume)
 
 
 class RetryView(_ActView):
-    """Ask again for what failed."""
+    """Call the endpoint again for each prompt whose reply a complete collection failed to get."""
 
     @operation(
         "retry_collection",
-        "Ask again for replies that a complete collection did not get",
+        "Retry the failed calls of a collection",
         {200: CollectionSerializer},
         ACTING,
         parameters=KEYED,

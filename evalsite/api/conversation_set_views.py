@@ -53,7 +53,7 @@ class ConversationSetsView(ReaderView):
 
     query = PageQuery
 
-    @reading("conversation_sets", "One's own sets of conversations", ConversationSetPageSerializer, query=PageQuery)
+    @reading("conversation_sets", "List conversation sets", ConversationSetPageSerializer, query=PageQuery)
     def get(self, request: Request) -> Response:
         user = person(request)
         if user is None:
@@ -69,7 +69,7 @@ class AnnotationsView(ReaderView):
 
     @operation(
         "annotate",
-        "Annotate a sample of replies or conversations: launch a campaign, or show the sample size",
+        "Annotate a sample of a conversation set",
         {200: AnnotationSerializer, 201: AnnotationSerializer},
         ACTING,
         body=AnnotationRequestBody,
@@ -100,7 +100,7 @@ class ScorecardView(ReaderView):
 
     query = ScorecardQuery
 
-    @reading("scorecard", "The scorecard of a set", ScorecardDocumentSerializer, query=ScorecardQuery)
+    @reading("scorecard", "Get the scorecard of a conversation set", ScorecardDocumentSerializer, query=ScorecardQuery)
     def get(self, request: Request, conversation_set: uuid.UUID) -> Response:
         found = conversation_set_get(person(request), conversation_set)
         query = self.checked_query(request)

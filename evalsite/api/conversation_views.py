@@ -66,11 +66,11 @@ def shown(annotator: Annotator, conversation: uuid.UUID, *, status: int = 200) -
 
 
 class StartView(BaseView):
-    """Return the open conversation, begin one, or say why none begins."""
+    """Return the open conversation, begin a new one, or give the reason why none begins."""
 
     @judging(
         "start_conversation",
-        "The open conversation, or a new one",
+        "Begin a conversation, or get the open one",
         StartSerializer,
         StartSerializer,
         body=ConversationRequest,
@@ -89,11 +89,11 @@ class StartView(BaseView):
 
 
 class ConversationView(BaseView):
-    """A conversation with an ETag, to be polled while replies are awaited. An unchanged one is answered with 304."""
+    """A conversation with an ETag. Poll it while replies are awaited. If it has not changed, the response is 304."""
 
     @operation(
         "conversation",
-        "A conversation; 304 while If-None-Match holds",
+        "Get a conversation",
         {200: ConversationSerializer, 304: None},
         JUDGING,
     )
@@ -108,11 +108,11 @@ class ConversationView(BaseView):
 
 
 class MessageView(BaseView):
-    """Post a message. The same one again under its key is 200, and costs nothing."""
+    """Send a message. An Idempotency-Key is required. A repeated request returns 200 and sends nothing."""
 
     @judging(
         "send_message",
-        "Send a message to the chatbots (Idempotency-Key required)",
+        "Send a message to the chatbots",
         ConversationSerializer,
         ConversationSerializer,
         body=MessageRequest,
@@ -126,11 +126,11 @@ class MessageView(BaseView):
 
 
 class TurnJudgmentView(BaseView):
-    """Judge the replies of a turn. The same answer again is 200; another one is 409."""
+    """Judge the replies of a turn. Repeating the same judgment returns 200; a different one returns 409."""
 
     @judging(
         "judge_turn",
-        "Judge the replies of a turn; the conversation goes on",
+        "Judge the replies of a turn",
         ConversationSerializer,
         ConversationSerializer,
         body=TurnJudgmentRequest,
@@ -144,7 +144,7 @@ class TurnJudgmentView(BaseView):
 
 
 class TurnSkipView(BaseView):
-    """Skip the replies of a turn with a reason. The conversation goes on with a random one."""
+    """Skip the replies of a turn with a reason. The conversation continues with a random reply."""
 
     @judging("skip_turn", "Skip a turn, with a reason", ConversationSerializer, body=SkipRequest)
     def post(self, request: Request, conversation: uuid.UUID, number: int) -> Response:
@@ -168,7 +168,7 @@ class ReportView(BaseView):
 
 
 class EndView(BaseView):
-    """End a conversation that has its minimum of turns."""
+    """End a conversation that has reached its minimum number of turns."""
 
     @judging("end_conversation", "End a conversation", ConversationSerializer, body=EndRequest)
     def post(self, request: Request, conversation: uuid.UUID) -> Response:
@@ -179,7 +179,7 @@ class EndView(BaseView):
 
 
 class DepartureView(BaseView):
-    """Leave a conversation before its minimum of turns."""
+    """Leave a conversation before its minimum number of turns."""
 
     @judging("leave_conversation", "Leave a conversation", ConversationSerializer, body=EmptyRequest)
     def post(self, request: Request, conversation: uuid.UUID) -> Response:

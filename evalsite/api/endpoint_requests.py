@@ -29,7 +29,7 @@ def _amount(**more: Any) -> AmountField:
 
 
 class EndpointChangeRequest(StrictSerializer):
-    """Settings of an endpoint. Those that are absent stay as they are."""
+    """Settings of an endpoint. Absent settings do not change."""
 
     adapter = serializers.ChoiceField(choices=list(ADAPTERS), required=False)
     url = StrictCharField(max_length=MAX_URL, required=False)
@@ -42,47 +42,47 @@ class EndpointChangeRequest(StrictSerializer):
         required=False,
         help_text="{secret} stands for the secret",
     )
-    body_template = _text(MAX_TEXT, help_text='http_json: JSON with "{messages}" where the messages belong')
-    reply_path = _text(MAX_NAME, help_text="http_json: such as choices.0.message.content")
-    input_price = _amount(help_text="of a million input tokens")
-    output_price = _amount(help_text="of a million output tokens")
+    body_template = _text(MAX_TEXT, help_text='for http_json: JSON with "{messages}" in place of the messages')
+    reply_path = _text(MAX_NAME, help_text="for http_json: such as choices.0.message.content")
+    input_price = _amount(help_text="price of a million input tokens")
+    output_price = _amount(help_text="price of a million output tokens")
     currency = StrictCharField(max_length=3, required=False)
-    daily_cap = _amount(help_text="most that calls of one day (UTC) may cost: above 0, with both prices")
-    version_cap = _amount(help_text="most that all calls may cost: above 0, with both prices")
+    daily_cap = _amount(help_text="maximum cost of the calls of one day (UTC): above 0, needs both prices")
+    version_cap = _amount(help_text="maximum cost of all calls: above 0, needs both prices")
     timeout_s = StrictIntegerField(min_value=1, max_value=LONGEST_TIMEOUT_S, required=False)
     concurrency = StrictIntegerField(min_value=1, max_value=MOST_CONCURRENT, required=False)
     secret = StrictCharField(
         min_length=SHORTEST_SECRET,
         max_length=LONGEST_SECRET,
         required=False,
-        help_text="write-only; needed again with another address, adapter, header or template",
+        help_text="write-only; required again if the address, the adapter, a header or the template changes",
     )
 
 
 class EndpointRequest(EndpointChangeRequest):
-    """A new version of a chatbot that replies by an endpoint."""
+    """A new version of a chatbot with an endpoint."""
 
-    name = StrictCharField(max_length=200, help_text="name of the chatbot, which is created if there is none")
+    name = StrictCharField(max_length=200, help_text="name of the chatbot, which is created if it does not exist")
     label = StrictCharField(  # type: ignore[assignment]  # also an attribute of every field
-        max_length=100, required=False, help_text="of the version; absent: the next number"
+        max_length=100, required=False, help_text="label of the version; default: the next number"
     )
     adapter = serializers.ChoiceField(choices=list(ADAPTERS))
     url = StrictCharField(max_length=MAX_URL)
 
 
 class SecretRequest(StrictSerializer):
-    """The secret of an endpoint. No answer shows it."""
+    """The secret of an endpoint. No response contains it."""
 
     secret = StrictCharField(min_length=SHORTEST_SECRET, max_length=LONGEST_SECRET)
 
 
 class PauseRequest(StrictSerializer):
-    """Why an endpoint is paused."""
+    """The reason for the pause of an endpoint."""
 
     reason = StrictCharField(max_length=500, required=False, allow_blank=True)
 
 
 class CollectionRequest(StrictSerializer):
-    """Whose prompts are asked."""
+    """The prompt set of a collection."""
 
-    prompt_set = StrictUUIDField(help_text="the id of a prompt set that you may see")
+    prompt_set = StrictUUIDField(help_text="id of a prompt set that you may see")

@@ -1,4 +1,4 @@
-"""Endpoints of live chatbots: register, change, pause, test, and what their calls cost."""
+"""Endpoints of live chatbots: register, change, pause and test them, and read the cost of their calls."""
 
 import uuid
 from dataclasses import replace
@@ -40,14 +40,14 @@ class EndpointsView(EndpointBaseView):
 
     query = PageQuery
 
-    @reading("endpoints", "The endpoints of its chatbots", EndpointPageSerializer, query=PageQuery)
+    @reading("endpoints", "List the endpoints of an organisation", EndpointPageSerializer, query=PageQuery)
     def get(self, request: Request, organisation: str) -> Response:
         place = organisation_with_endpoints(slug=organisation, user=self.user(request), use=False)
         return Response(EndpointPageSerializer.render(page_of(endpoints_of(place), **self.checked_query(request))))
 
     @operation(
         "register_endpoint",
-        "Register an endpoint as a new version of a chatbot",
+        "Register an endpoint",
         {201: EndpointSerializer},
         ACTING,
         parameters=KEYED,
@@ -69,12 +69,12 @@ class EndpointsView(EndpointBaseView):
 class EndpointView(EndpointBaseView):
     """An endpoint with its health and cost."""
 
-    @reading("endpoint", "An endpoint, with its health and cost", EndpointSerializer)
+    @reading("endpoint", "Get an endpoint", EndpointSerializer)
     def get(self, request: Request, endpoint: uuid.UUID) -> Response:
         self.checked_query(request)
         return Response(EndpointSerializer.render(self.endpoint(request, endpoint, use=False)))
 
-    @operation("change_endpoint", "Change its settings", {200: EndpointSerializer}, ACTING, body=EndpointChangeRequest)
+    @operation("change_endpoint", "Change an endpoint", {200: EndpointSerializer}, ACTING, body=EndpointChangeRequest)
     def patch(self, request: Request, endpoint: uuid.UUID) -> Response:
         found = self.endpoint(request, endpoint)
         given = self.body(request, EndpointChangeRequest)
@@ -85,9 +85,9 @@ class EndpointView(EndpointBaseView):
 
 
 class SecretView(EndpointBaseView):
-    """The secret of an endpoint. It can be written, and not read."""
+    """The secret of an endpoint. It can be set but not read."""
 
-    @operation("set_secret", "Set its secret", {200: EndpointSerializer}, ACTING, body=SecretRequest)
+    @operation("set_secret", "Set the secret of an endpoint", {200: EndpointSerializer}, ACTING, body=SecretRequest)
     def put(self, request: Request, endpoint: uuid.UUID) -> Response:
         found = self.endpoint(request, endpoint)
         secret_set(endpoint=found, secret=self.body(request, SecretRequest)["secret"], by=self.user(request))
@@ -96,11 +96,11 @@ class SecretView(EndpointBaseView):
 
 
 class EndpointPauseView(EndpointBaseView):
-    """Stop new calls."""
+    """Stop new calls. Calls in progress are completed."""
 
     @operation(
         "pause_endpoint",
-        "Stop new calls; those in progress end",
+        "Pause an endpoint",
         {200: EndpointSerializer},
         ACTING,
         parameters=KEYED,
@@ -119,7 +119,7 @@ class EndpointPauseView(EndpointBaseView):
 class EndpointResumeView(EndpointBaseView):
     """Allow calls again."""
 
-    @operation("resume_endpoint", "Allow calls again", {200: EndpointSerializer}, ACTING, parameters=KEYED)
+    @operation("resume_endpoint", "Resume an endpoint", {200: EndpointSerializer}, ACTING, parameters=KEYED)
     def post(self, request: Request, endpoint: uuid.UUID) -> Response:
         found = self.endpoint(request, endpoint)
         self.body(request, EmptyRequest)
@@ -131,11 +131,11 @@ class EndpointResumeView(EndpointBaseView):
 
 
 class TestsView(EndpointBaseView):
-    """Tests of an endpoint."""
+    """Tests of an endpoint. A test is a fixed conversation of three turns."""
 
     @operation(
         "test_endpoint",
-        "Ask for a test: a fixed conversation of three turns",
+        "Test an endpoint",
         {202: CheckSerializer},
         ACTING,
         parameters=KEYED,
@@ -153,18 +153,18 @@ class TestsView(EndpointBaseView):
 class TestView(EndpointBaseView):
     """The result of a test."""
 
-    @reading("endpoint_test", "The result of a test so far", CheckSerializer)
+    @reading("endpoint_test", "Get an endpoint test", CheckSerializer)
     def get(self, request: Request, test: uuid.UUID) -> Response:
         self.checked_query(request)
         return Response(CheckSerializer.of(check_for(public_id=test, user=self.user(request))))
 
 
 class CallsView(EndpointBaseView):
-    """Every call of an endpoint, the oldest first."""
+    """All calls of an endpoint, oldest first."""
 
     query = PageQuery
 
-    @reading("endpoint_calls", "Its calls, the oldest first", CallPageSerializer, query=PageQuery)
+    @reading("endpoint_calls", "List the calls of an endpoint", CallPageSerializer, query=PageQuery)
     def get(self, request: Request, endpoint: uuid.UUID) -> Response:
         rows = self.endpoint(request, endpoint, use=False).calls.select_related("request")
         return Response(CallPageSerializer.render(page_of(rows, **self.checked_query(request))))
@@ -173,7 +173,7 @@ class CallsView(EndpointBaseView):
 class CostsView(EndpointBaseView):
     """The calls and the cost of each day."""
 
-    @reading("endpoint_costs", "What its calls of each day cost", DailyCostsSerializer)
+    @reading("endpoint_costs", "List the daily costs of an endpoint", DailyCostsSerializer)
     def get(self, request: Request, endpoint: uuid.UUID) -> Response:
         self.checked_query(request)
         found = self.endpoint(request, endpoint, use=False)

@@ -38,12 +38,12 @@ from evalsite.judgments.services import (
 
 @method_decorator(never_cache, name="dispatch")
 class EnrolView(BaseView):
-    """Become an annotator of an open campaign; the token is shown once."""
+    """Join an open campaign as a new annotator. The token is shown once."""
 
     authentication_classes = ()
     permission_classes = (AllowAny,)
 
-    @enrolling("enrol", "Become an annotator of an open campaign", EnrolmentSerializer, body=EnrolRequest)
+    @enrolling("enrol", "Join an open campaign as a new annotator", EnrolmentSerializer, body=EnrolRequest)
     def post(self, request: Request) -> Response:
         address = _admit_enrolment(request)
         given = checked_body(EnrolRequest, request)
@@ -102,9 +102,9 @@ def _is_random(key: str) -> bool:
 
 
 class JoinView(BaseView):
-    """Join one more campaign as the same annotator. Joining again changes nothing."""
+    """Join another campaign as the same annotator. A repeated request changes nothing."""
 
-    @judging("join", "Take part in one more campaign", CampaignEnrolmentSerializer, body=JoinRequest, admits=True)
+    @judging("join", "Join another campaign", CampaignEnrolmentSerializer, body=JoinRequest, admits=True)
     def post(self, request: Request, key: str) -> Response:
         annotator = caller_of(request)
         _admit_enrolment(request)
@@ -120,9 +120,9 @@ class JoinView(BaseView):
 
 
 class QualificationView(BaseView):
-    """The qualification of a campaign: the item that is asked next, and the answer to it."""
+    """The qualification of a campaign: the next item, and its answer."""
 
-    @operation("qualification", "What the qualification asks next", {200: QualificationStatusSerializer}, JUDGING)
+    @operation("qualification", "Get the next qualification item", {200: QualificationStatusSerializer}, JUDGING)
     def get(self, request: Request, key: str) -> Response:
         annotator = admitted_caller(request, "read", settings.READS_PER_MINUTE)
         enrolment = enrolment_get(campaign=joined_campaign(key, annotator), annotator=annotator)

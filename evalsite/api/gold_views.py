@@ -23,7 +23,7 @@ from evalsite.core.idempotency import StoredAnswer
 
 
 class GoldView(ReaderView):
-    """Only for those who may add gold: members may judge, so they must not know which items are gold."""
+    """Gold items, for people who may add some. Other members may judge, so they must not know the gold items."""
 
     query = PageQuery
 
@@ -31,7 +31,7 @@ class GoldView(ReaderView):
         self.scope = ApiToken.Scope.JUDGMENTS if request.method in ("GET", "HEAD") else ApiToken.Scope.ACTS
         super().initial(request, *args, **kwargs)
 
-    @reading("gold", "Its gold items, for who may add some", GoldItemPageSerializer, query=PageQuery)
+    @reading("gold", "List the gold items of a campaign", GoldItemPageSerializer, query=PageQuery)
     def get(self, request: Request, key: str) -> Response:
         campaign, _ = campaign_for(key=key, user=person(request), act=Act.GOLD)
         rows = GoldItem.objects.filter(campaign=campaign).select_related("withdrawal", "prompt")
@@ -39,7 +39,7 @@ class GoldView(ReaderView):
 
     @operation(
         "add_gold",
-        "Add gold items, all or none",
+        "Add gold items",
         {201: GoldAddedSerializer},
         ACTING,
         parameters=(IDEMPOTENCY_KEY,),

@@ -33,7 +33,7 @@ class JudgmentsView(ReaderView):
     scope = ApiToken.Scope.JUDGMENTS
     query = JudgmentsQuery
 
-    @reading("judgments", "Its judgments, for members", JudgmentPageSerializer, query=JudgmentsQuery)
+    @reading("judgments", "List the judgments of a campaign", JudgmentPageSerializer, query=JudgmentsQuery)
     def get(self, request: Request, key: str) -> Response:
         campaign = campaign_of_member(key=key, user=person(request))
         query = self.checked_query(request)
@@ -71,7 +71,9 @@ class JudgmentsCsvView(JudgmentFileView):
 
     media_type, ending = "text/csv", "csv"
 
-    @reading("judgments_csv", "A file of them", TEXT, query=JudgmentFilterQuery, content_types=("text/csv",))
+    @reading(
+        "judgments_csv", "Download the judgments as CSV", TEXT, query=JudgmentFilterQuery, content_types=("text/csv",)
+    )
     def get(self, request: Request, key: str) -> HttpResponseBase:
         return self.written(request, key, judgment_files.as_csv)
 
@@ -81,7 +83,13 @@ class JudgmentsJsonLinesView(JudgmentFileView):
 
     media_type, ending = "application/jsonl", "jsonl"
 
-    @reading("judgments_jsonl", "A file of them", TEXT, query=JudgmentFilterQuery, content_types=("application/jsonl",))
+    @reading(
+        "judgments_jsonl",
+        "Download the judgments as JSON lines",
+        TEXT,
+        query=JudgmentFilterQuery,
+        content_types=("application/jsonl",),
+    )
     def get(self, request: Request, key: str) -> HttpResponseBase:
         return self.written(request, key, judgment_files.as_jsonl)
 
@@ -92,7 +100,7 @@ class SkipsView(ReaderView):
     scope = ApiToken.Scope.JUDGMENTS
     query = PageQuery
 
-    @reading("skips", "Its skips with reasons and notes, for members", SkipPageSerializer, query=PageQuery)
+    @reading("skips", "List the skips of a campaign", SkipPageSerializer, query=PageQuery)
     def get(self, request: Request, key: str) -> Response:
         campaign = campaign_of_member(key=key, user=person(request))
         query = self.checked_query(request)
@@ -121,7 +129,7 @@ class SkipsCsvView(SkipFileView):
 
     media_type, ending = "text/csv", "skips.csv"
 
-    @reading("skips_csv", "A file of them", TEXT, content_types=("text/csv",))
+    @reading("skips_csv", "Download the skips as CSV", TEXT, content_types=("text/csv",))
     def get(self, request: Request, key: str) -> HttpResponseBase:
         return self.skips(request, key, judgment_files.skips_as_csv)
 
@@ -131,7 +139,7 @@ class SkipsJsonLinesView(SkipFileView):
 
     media_type, ending = "application/jsonl", "skips.jsonl"
 
-    @reading("skips_jsonl", "A file of them", TEXT, content_types=("application/jsonl",))
+    @reading("skips_jsonl", "Download the skips as JSON lines", TEXT, content_types=("application/jsonl",))
     def get(self, request: Request, key: str) -> HttpResponseBase:
         return self.skips(request, key, judgment_files.skips_as_jsonl)
 
@@ -142,12 +150,12 @@ def _skip_reader(campaign: Campaign, user: User | None) -> Callable[[uuid.UUID |
 
 
 class KnownTiesView(JudgmentFileView):
-    """Comparisons of two equal replies, which are not shown to annotators."""
+    """Comparisons of two equal replies, which annotators do not see. For members."""
 
     query = StrictSerializer
     media_type, ending = "application/jsonl", "known_ties.jsonl"
 
-    @reading("known_ties", "Its known ties, for members", TEXT, content_types=("application/jsonl",))
+    @reading("known_ties", "Download the known ties of a campaign", TEXT, content_types=("application/jsonl",))
     def get(self, request: Request, key: str) -> HttpResponseBase:
         campaign = campaign_of_member(key=key, user=person(request))
         self.checked_query(request)

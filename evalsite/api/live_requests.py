@@ -24,14 +24,14 @@ from evalsite.dialogues.third_parties import CONVERSATIONS, MOST_CONVERSATIONS
 class StudyRequest(StrictSerializer):
     """A study: an arm for each setting with each set of chatbots, `repetitions` times."""
 
-    campaign = KeyField(max_length=80, help_text="a live draft, which becomes the first arm; the others are copies")
-    name = StrictCharField(max_length=200, help_text="annotators see it")
+    campaign = KeyField(max_length=80, help_text="a live draft: it becomes the first arm, and the others are copies")
+    name = StrictCharField(max_length=200, help_text="name of the study, which annotators see")
     settings = serializers.ListField(child=serializers.ChoiceField(list(SETTINGS)), allow_empty=False, max_length=3)
     chatbot_sets = serializers.ListField(
         child=serializers.ListField(child=StrictUUIDField(), allow_empty=False, max_length=100),
         default=list,
         max_length=MOST_ARMS,
-        help_text="entrant ids of the draft; absent: all its chatbots take part in every arm",
+        help_text="entrant ids of the draft; default: every arm has all chatbots of the draft",
     )
     repetitions = StrictIntegerField(min_value=1, max_value=MOST_REPETITIONS, default=1)
 
@@ -50,17 +50,21 @@ class TurnQuestionRequest(StrictSerializer):
     scope = serializers.ChoiceField(
         Aspect.Scope.values,
         default=Aspect.Scope.CANDIDATE.value,
-        help_text="each reply (candidate), each selected one, or the turn as a whole",
+        help_text="each reply (candidate), each selected reply, or the whole turn",
     )
-    minimum = StrictIntegerField(min_value=0, max_value=WIDEST_SCALE, required=False, help_text="of a rating")
-    maximum = StrictIntegerField(min_value=1, max_value=WIDEST_SCALE, required=False, help_text="of a rating")
+    minimum = StrictIntegerField(
+        min_value=0, max_value=WIDEST_SCALE, required=False, help_text="for kind rating: limit of the scale"
+    )
+    maximum = StrictIntegerField(
+        min_value=1, max_value=WIDEST_SCALE, required=False, help_text="for kind rating: limit of the scale"
+    )
     labels = serializers.ListField(
         child=StrictCharField(max_length=LONGEST_LABEL),
         default=list,
         max_length=MOST_LABELS,
-        help_text="of a label; incorrect, irrelevant and inappropriate are errors",
+        help_text="for kind label: incorrect, irrelevant and inappropriate are errors",
     )
-    one_label = StrictBooleanField(default=True, help_text="an answer has exactly one label")
+    one_label = StrictBooleanField(default=True, help_text="whether an answer has exactly one label")
 
 
 def new_question(given: Mapping[str, Any]) -> NewAspect:
@@ -70,10 +74,10 @@ def new_question(given: Mapping[str, Any]) -> NewAspect:
 
 
 class LiveSettingsChangeRequest(StrictSerializer):
-    """Settings of the conversations of a draft. Those that are absent stay as they are."""
+    """Conversation settings of a draft. Absent settings do not change."""
 
     selection = serializers.ChoiceField(
-        LiveSettings.Selection.values, required=False, help_text="soba: the best reply; sata: all appropriate ones"
+        LiveSettings.Selection.values, required=False, help_text="soba: the best reply; sata: all appropriate replies"
     )
     fallback = serializers.ChoiceField(
         LiveSettings.Fallback.values, required=False, help_text="how a turn continues if sata selected nothing"
@@ -97,23 +101,25 @@ class LiveSettingsChangeRequest(StrictSerializer):
         child=TurnQuestionRequest(),
         required=False,
         max_length=MOST_QUESTIONS,
-        help_text="asked about the replies of each turn beside the selection; they replace earlier ones",
+        help_text="further questions about the replies of each turn; they replace the current ones",
     )
 
 
 class StaticCampaignRequest(StrictSerializer):
-    """The campaign of fixed prompts that may share the board."""
+    """The static campaign that may share the board."""
 
-    static_campaign = KeyField(max_length=80, allow_null=True, help_text="its slug or id; null removes the link")
+    static_campaign = KeyField(
+        max_length=80, allow_null=True, help_text="slug or id of the campaign; null removes the link"
+    )
 
 
 class ThirdPartiesRequest(StrictSerializer):
-    """How large the sample for third parties is."""
+    """The size of the sample for third parties."""
 
     conversations = StrictIntegerField(min_value=1, max_value=MOST_CONVERSATIONS, default=CONVERSATIONS)
 
 
 class SettlementRequest(StrictSerializer):
-    """What becomes of a report."""
+    """The decision about a report. The chatbot stays paused until it is resumed."""
 
     outcome = serializers.ChoiceField(["upheld", "dismissed"])

@@ -1,4 +1,4 @@
-"""Live campaigns for those who run them: settings of conversations, and reports of replies."""
+"""Live campaigns, for their owners and managers: conversation settings, and reports of replies."""
 
 import uuid
 from dataclasses import replace
@@ -43,11 +43,11 @@ class LiveManagerView(ManagerView):
 
 
 class LiveSettingsView(LiveManagerView):
-    """The settings of conversations."""
+    """The conversation settings of a live campaign."""
 
     @operation(
         "live_settings",
-        "Change what happens in the conversations of a live draft",
+        "Change the conversation settings of a live draft",
         {200: CampaignSerializer},
         ACTING,
         body=LiveSettingsChangeRequest,
@@ -62,11 +62,11 @@ class LiveSettingsView(LiveManagerView):
 
 
 class StaticCampaignView(LiveManagerView):
-    """The campaign of fixed prompts whose judgments join the board, if a test finds no difference."""
+    """The static campaign whose judgments join the board, if a test finds no difference between the modes."""
 
     @operation(
         "link_static_campaign",
-        "Link a static campaign of the same chatbots: one board ranks both, once a test finds no difference",
+        "Link a static campaign with the same chatbots",
         {200: CampaignSerializer},
         ACTING,
         body=StaticCampaignRequest,
@@ -80,11 +80,11 @@ class StaticCampaignView(LiveManagerView):
 
 
 class ThirdPartiesView(LiveManagerView):
-    """A sample of live turns that other people judge again."""
+    """A random sample of live turns, redacted, as a static draft. Third parties judge the turns again."""
 
     @operation(
         "ask_third_parties",
-        "Make a static draft of a random sample of live turns, redacted",
+        "Create a third-party draft from live turns",
         {201: CampaignSerializer},
         ACTING,
         parameters=KEYED,
@@ -106,18 +106,18 @@ class ReportsView(LiveManagerView):
 
     query = PageQuery
 
-    @reading("reported_replies", "Replies that annotators reported", ReportPageSerializer, query=PageQuery)
+    @reading("reported_replies", "List reported replies", ReportPageSerializer, query=PageQuery)
     def get(self, request: Request, key: str) -> Response:
         page = page_of(reports_in(self.campaign(request, key, Act.SEE)), **self.checked_query(request))
         return Response(ReportPageSerializer.render(replace(page, results=report_rows(page.results))))
 
 
 class SettlementView(LiveManagerView):
-    """What becomes of a report."""
+    """The decision about a report. The chatbot stays paused until it is resumed."""
 
     @operation(
         "settle_report",
-        "Uphold or dismiss a report; its chatbot stays paused until it is resumed",
+        "Uphold or dismiss a report",
         {200: ReportSerializer},
         ACTING,
         parameters=KEYED,
@@ -152,11 +152,11 @@ class _ChatbotView(LiveManagerView):
 
 
 class ChatbotPauseView(_ChatbotView):
-    """Give a chatbot no new conversations."""
+    """Exclude a chatbot from new conversations. Conversations in progress continue."""
 
     @operation(
         "pause_chatbot",
-        "Give a chatbot no new conversations; those in progress go on",
+        "Pause a chatbot in a live campaign",
         {200: LiveChatbotSerializer},
         ACTING,
         parameters=KEYED,
@@ -166,11 +166,11 @@ class ChatbotPauseView(_ChatbotView):
 
 
 class ChatbotResumeView(_ChatbotView):
-    """Give a paused chatbot new conversations again."""
+    """Admit a paused chatbot to new conversations. Its open reports count as dismissed."""
 
     @operation(
         "resume_chatbot",
-        "Give a paused chatbot new conversations again; its open reports count as dismissed",
+        "Resume a paused chatbot and dismiss its open reports",
         {200: LiveChatbotSerializer},
         ACTING,
         parameters=KEYED,

@@ -16,16 +16,16 @@ from evalsite.operations.actions import PERFORMED
 
 JSON = "application/json"
 REFUSALS = {
-    400: "the request is not what this document says",
-    401: "no token, or not one in force",
-    403: "not yours to do",
-    404: "not there, or not yours to see",
-    406: "only JSON is sent",
-    409: "it does not fit what has happened meanwhile; `code` says what",
+    400: "the request does not match this document",
+    401: "the token is missing or not valid",
+    403: "you do not have permission",
+    404: "not found, or not visible to you",
+    406: "the response is available as JSON only",
+    409: "the request conflicts with the current state; `code` names the conflict",
     413: "the body is too large",
-    415: "this content type is not read here",
-    429: "too often; Retry-After says when",
-    503: "the database does not answer; Retry-After says when to send the same again",
+    415: "the content type is not supported",
+    429: "too many requests; see Retry-After",
+    503: "the database does not respond; repeat the request after Retry-After",
 }
 ENROLLING = (400, 403, 404, 406, 409, 413, 415, 429, 503)
 JUDGING = (400, 401, 404, 406, 409, 413, 415, 429, 503)
@@ -36,7 +36,7 @@ IDEMPOTENCY_KEY = OpenApiParameter(
     "Idempotency-Key",
     {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[ -~]+$"},
     OpenApiParameter.HEADER,
-    description="The same request again under the same key gets the first answer, for a day.",
+    description="A repeated request with the same key gets the first response, for a day.",
 )
 RETRY_AFTER = OpenApiParameter(
     "Retry-After",
@@ -46,7 +46,7 @@ RETRY_AFTER = OpenApiParameter(
     response=[429, 503],
     description="seconds",
 )
-KEYS = {"key": "a slug (public things), or an id (by link too)", "organisation": "its slug"}
+KEYS = {"key": "a slug (public campaigns), or an id (also by link)", "organisation": "its slug"}
 ViewT = TypeVar("ViewT", bound=Callable[..., Any])
 
 
@@ -65,7 +65,7 @@ def operation(
     """Describe a method of a view."""
     shaped = product(((status, shape) for status, shape in answers.items() if shape is not None), content_types)
     answered = {(status, content_type): shape for (status, shape), content_type in shaped}
-    empty = {status: OpenApiResponse(description="nothing has changed") for status in answers if not answers[status]}
+    empty = {status: OpenApiResponse(description="not modified") for status in answers if not answers[status]}
     refused = {(status, JSON): OpenApiResponse(ErrorSerializer, REFUSALS[status]) for status in refusals}
     return extend_schema(
         operation_id=name,
@@ -92,12 +92,18 @@ def judging(name: str, summary: str, *answers: Any, admits: bool = False, **more
 
 def acting(name: str, summary: str, shape: Any, **more: Any) -> Callable[[ViewT], ViewT]:
     """Describe a POST of a person who runs a campaign."""
-    act = OpenApiParameter("act", str, OpenApiParameter.PATH, enum=PERFORMED, description="docs/roles.md says who may")
+    act = OpenApiParameter(
+        "act",
+        str,
+        OpenApiParameter.PATH,
+        enum=PERFORMED,
+        description="the action; docs/roles.md lists who may perform it",
+    )
     return operation(name, summary, {200: shape}, ACTING, parameters=(IDEMPOTENCY_KEY, act), **more)
 
 
 def sending(name: str, summary: str, shape: Any, *, types: tuple[str, ...], **more: Any) -> Callable[[ViewT], ViewT]:
-    """Describe a POST of a file: 201 with a report, or 200 where nothing was stored."""
+    """Describe a POST of a file: 201 with a report, or 200 if nothing was stored."""
     answers, body = {200: shape, 201: shape}, dict.fromkeys(types, OpenApiTypes.STR)
     return operation(name, summary, answers, ACTING, parameters=(IDEMPOTENCY_KEY,), body=body, **more)
 
@@ -139,7 +145,7 @@ class BrowserSession(SessionScheme):  # type: ignore[no-untyped-call]
 
 
 def sharpen(result: dict[str, Any], **_: Any) -> dict[str, Any]:
-    """Add what the generator does not see: unknown fields of requests are refused, and keys have a pattern."""
+    """Add to the generated schema that unknown fields are refused, and the pattern of keys."""
     for name, schema in result["components"]["schemas"].items():
         if name.endswith("Request"):
             schema["additionalProperties"] = False

@@ -21,11 +21,11 @@ KEYED = (IDEMPOTENCY_KEY,)
 
 
 class StudiesView(ManagerView):
-    """The caller's studies."""
+    """The caller's studies. Creating a study launches nothing."""
 
     query = PageQuery
 
-    @reading("studies", "One's own studies", StudyPageSerializer, query=PageQuery)
+    @reading("studies", "List studies", StudyPageSerializer, query=PageQuery)
     def get(self, request: Request) -> Response:
         user = self.user(request)
         page = page_of(studies_of(user), **self.checked_query(request))
@@ -33,7 +33,7 @@ class StudiesView(ManagerView):
 
     @operation(
         "create_study",
-        "Make a study of a live draft; nothing is launched",
+        "Create a study from a live draft",
         {201: StudySerializer},
         ACTING,
         parameters=KEYED,
@@ -47,9 +47,9 @@ class StudiesView(ManagerView):
 
 
 class StudyView(ManagerView):
-    """A study and how far its arms are."""
+    """A study and the progress of its arms."""
 
-    @reading("study", "A study, and how far its arms are", StudySerializer)
+    @reading("study", "Get a study", StudySerializer)
     def get(self, request: Request, study: uuid.UUID) -> Response:
         self.checked_query(request)
         user = self.user(request)
@@ -57,11 +57,11 @@ class StudyView(ManagerView):
 
 
 class StudyLaunchView(ManagerView):
-    """Launch the arms of a study together."""
+    """Launch all arms that are drafts. If one arm cannot start, none is launched."""
 
     @operation(
         "launch_study",
-        "Launch all arms that are drafts, or none if one cannot start",
+        "Launch a study",
         {200: StudySerializer},
         ACTING,
         parameters=KEYED,

@@ -20,20 +20,20 @@ class SubmissionFormRequest(StrictSerializer):
     file = serializers.FileField(
         required=False, help_text="replies: CSV, JSON or JSONL; plain, in gzip, or alone in a zip archive"
     )
-    readme = serializers.FileField(required=False, help_text="a model card, README.md; it fills in what is blank")
+    readme = serializers.FileField(required=False, help_text="a model card, README.md, for the fields that are blank")
     endpoint = StrictCharField(max_length=100_000, required=False, help_text="settings of an endpoint, as JSON")
     secret = StrictCharField(max_length=1900, required=False, trim_whitespace=False, help_text="of the endpoint")
     name = _card("name", "that the board shows; the same name again is a new version")
-    label = _card("label", "of the version; absent: the next number")  # type: ignore[assignment]
+    label = _card("label", "label of the version; default: the next number")  # type: ignore[assignment]
     link = _card("link", "to more about the chatbot")
     licence = _card("licence", "of the chatbot")
     price = _card("price", "of its use, in words")
     base_model = _card("base_model", "that it was made from")
     description = _card("description", "what readers of the board should know")
-    organisation = StrictCharField(max_length=80, required=False, help_text="slug; absent: one's own")
-    encoding = StrictCharField(max_length=40, required=False, help_text="of the file; absent: UTF-8")
+    organisation = StrictCharField(max_length=80, required=False, help_text="slug; default: your own organisation")
+    encoding = StrictCharField(max_length=40, required=False, help_text="encoding of the file; default: UTF-8")
     accept_terms = serializers.ChoiceField(BOOLEANS, default="false")
-    mails = serializers.ChoiceField(BOOLEANS, default="false", help_text="tell each change by mail")
+    mails = serializers.ChoiceField(BOOLEANS, default="false", help_text="send a mail about each change")
     dry_run = serializers.ChoiceField(BOOLEANS, default="false", help_text="check everything and store nothing")
 
 
@@ -45,41 +45,41 @@ class SubmittedEndpointRequest(EndpointChangeRequest):
 
 
 class WithdrawalRequest(StrictSerializer):
-    """Why a submission is withdrawn. Readers of the board see it."""
+    """The reason for a withdrawal. Readers of the board see it."""
 
     reason = StrictCharField(max_length=300, required=False, allow_blank=True)
 
 
 class RefusalRequest(StrictSerializer):
-    """Why a submission is refused. Its submitter reads it."""
+    """The reason for a refusal. The submitter sees it."""
 
     reason = StrictCharField(max_length=1000)
 
 
 class PromptsQuery(StrictSerializer):
-    """In which form."""
+    """The format of the file."""
 
     form = serializers.ChoiceField(list(TYPES), default="csv")
 
 
 class SubmissionSettingsRequest(StrictSerializer):
-    """What a campaign accepts. What is absent gets its default."""
+    """The submissions that a campaign accepts. Absent settings get their defaults."""
 
     admission = serializers.ChoiceField(SubmissionSettings.Admission.values)
     takes = serializers.ChoiceField(SubmissionSettings.Takes.values, default="both")
     organisations = serializers.ListField(
-        child=StrictCharField(max_length=80), default=list, max_length=200, help_text="slugs; empty: every organisation"
+        child=StrictCharField(max_length=80), default=list, max_length=200, help_text="slugs; empty: all organisations"
     )
     versions_per_week = StrictIntegerField(min_value=1, max_value=1000, default=None, allow_null=True)
-    deadline = MomentField(default=None, allow_null=True, help_text="as 2026-11-24T12:00:00Z")
+    deadline = MomentField(default=None, allow_null=True, help_text="such as 2026-11-24T12:00:00Z")
     licence_note = StrictCharField(max_length=20_000, default="", allow_blank=True)
     terms = StrictCharField(max_length=20_000, default="", allow_blank=True)
     prompts_downloadable = StrictBooleanField(default=False)
-    standing = StrictBooleanField(required=False, help_text="whether the board stands; absent: as it is")
+    standing = StrictBooleanField(required=False, help_text="whether the board stands; if absent, no change")
     newcomer_budget = StrictIntegerField(
         min_value=1,
         max_value=2_000_000_000,
         required=False,
         allow_null=True,
-        help_text="judgments for each newcomer of a board that stands; absent: as it is",
+        help_text="judgments for each newcomer of a standing board; if absent, no change",
     )

@@ -1,4 +1,4 @@
-"""Submissions: hand in a chatbot, follow it, decide about it."""
+"""Submissions: submit a chatbot, follow its state, and moderate it."""
 
 import hashlib
 import json
@@ -90,12 +90,12 @@ class SubmissionBaseView(ReaderView):
 
 
 class SubmissionsView(SubmissionBaseView):
-    """Submissions to a campaign."""
+    """Submissions to a campaign, with a file or an endpoint: the caller's own, or all for its moderators."""
 
     query = PageQuery
     parser_classes = (MultiPartParser, StrictJSONParser)
 
-    @reading("submissions", "Submissions to a campaign: one's own; for its moderators all", SubmissionPageSerializer,
+    @reading("submissions", "List submissions to a campaign", SubmissionPageSerializer,
              query=PageQuery)  # fmt: skip
     def get(self, request: Request, key: str) -> Response:
         campaign, _settings = campaign_to_submit_to(key=key, user=person(request))
@@ -104,7 +104,7 @@ class SubmissionsView(SubmissionBaseView):
 
     @operation(
         "submit",
-        "Submit a chatbot: a file of replies or an endpoint, with its card",
+        "Submit a chatbot",
         {200: SubmissionSerializer, 201: SubmissionSerializer},
         ACTING,
         parameters=KEYED,
@@ -201,7 +201,7 @@ def _fingerprint_of(given: dict[str, Any], sent: NewSubmission) -> dict[str, Any
 class SubmissionView(SubmissionBaseView):
     """One submission."""
 
-    @reading("submission", "A submission: its state, its report and its place", SubmissionSerializer)
+    @reading("submission", "Get a submission", SubmissionSerializer)
     def get(self, request: Request, submission: uuid.UUID) -> Response:
         self.checked_query(request)
         return Response(SubmissionSerializer.of(submission_get(public_id=submission, user=self.user(request))))
@@ -210,7 +210,7 @@ class SubmissionView(SubmissionBaseView):
 class SubmissionResultsView(SubmissionBaseView):
     """The private results of a submission."""
 
-    @reading("submission_results", "Where it wins and loses, prompt by prompt", PromptResultsSerializer)
+    @reading("submission_results", "Get the results of a submission by prompt", PromptResultsSerializer)
     def get(self, request: Request, submission: uuid.UUID) -> Response:
         self.checked_query(request)
         found = submission_get(public_id=submission, user=self.user(request))
@@ -220,7 +220,7 @@ class SubmissionResultsView(SubmissionBaseView):
 class WithdrawalView(SubmissionBaseView):
     """Withdraw a submission."""
 
-    @operation("withdraw_submission", "Withdraw it", {200: SubmissionSerializer}, ACTING, parameters=KEYED,
+    @operation("withdraw_submission", "Withdraw a submission", {200: SubmissionSerializer}, ACTING, parameters=KEYED,
                body=WithdrawalRequest)  # fmt: skip
     def post(self, request: Request, submission: uuid.UUID) -> Response:
         user, given = self.user(request), self.body(request, WithdrawalRequest)
@@ -245,9 +245,9 @@ class DecisionView(SubmissionBaseView):
 
 
 class ApprovalView(DecisionView):
-    """Let a waiting submission join."""
+    """Admit a submission that is waiting for moderation."""
 
-    @operation("approve_submission", "Approve it", {200: SubmissionSerializer}, ACTING, parameters=KEYED)
+    @operation("approve_submission", "Approve a submission", {200: SubmissionSerializer}, ACTING, parameters=KEYED)
     def post(self, request: Request, submission: uuid.UUID) -> Response:
         found, user = self.moderated(request, submission), self.user(request)
         self.body(request, EmptyRequest)
@@ -259,9 +259,9 @@ class ApprovalView(DecisionView):
 
 
 class RefusalView(DecisionView):
-    """Refuse a waiting submission."""
+    """Refuse a submission that is waiting for moderation, with a reason."""
 
-    @operation("refuse_submission", "Refuse it with a reason", {200: SubmissionSerializer}, ACTING, parameters=KEYED,
+    @operation("refuse_submission", "Refuse a submission", {200: SubmissionSerializer}, ACTING, parameters=KEYED,
                body=RefusalRequest)  # fmt: skip
     def post(self, request: Request, submission: uuid.UUID) -> Response:
         found, user = self.moderated(request, submission), self.user(request)
@@ -275,17 +275,17 @@ class RefusalView(DecisionView):
 
 
 class SubmissionSettingsView(SubmissionBaseView):
-    """What a campaign accepts."""
+    """The submissions that a campaign accepts, and whether its board stands."""
 
     writes = ApiToken.Scope.ACTS
 
-    @reading("submission_settings", "What it accepts, and whether it does now", SubmissionSettingsSerializer)
+    @reading("submission_settings", "Get the submission settings", SubmissionSettingsSerializer)
     def get(self, request: Request, key: str) -> Response:
         self.checked_query(request)
         campaign, _settings = campaign_to_submit_to(key=key, user=person(request))
         return Response(_settings_answer(campaign))
 
-    @operation("set_submission_settings", "Decide what it accepts, and whether its board stands",
+    @operation("set_submission_settings", "Change the submission settings",
                {200: SubmissionSettingsSerializer}, ACTING, body=SubmissionSettingsRequest)  # fmt: skip
     def put(self, request: Request, key: str) -> Response:
         user = self.user(request)
@@ -313,11 +313,11 @@ def _settings_answer(campaign: Campaign) -> dict[str, Any]:
 
 
 class SubmissionPromptsView(SubmissionBaseView):
-    """The prompts as a file, for those who may submit."""
+    """The prompts as a file, for people who may submit."""
 
     query = PromptsQuery
 
-    @operation("submission_prompts", "Its prompts as a file, for those who may submit", {200: TEXT}, READING,
+    @operation("submission_prompts", "Download the prompts for a submission", {200: TEXT}, READING,
                query=PromptsQuery, content_types=tuple(TYPES.values()))  # fmt: skip
     def get(self, request: Request, key: str) -> HttpResponse:
         form = self.checked_query(request)["form"]

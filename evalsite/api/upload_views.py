@@ -46,11 +46,11 @@ class FileUploadView(ReaderView):
 
 
 class PromptFileView(FileUploadView):
-    """Add prompts to the set of this name. The set is created if there is none."""
+    """Add prompts to the set with this name. The set is created if it does not exist."""
 
     scope, query = ApiToken.Scope.PROMPTS, PromptFileQuery
 
-    @sending("send_prompts", "Send a file of prompts", PromptUploadSerializer, types=TYPES, query=PromptFileQuery)
+    @sending("send_prompts", "Upload a file of prompts", PromptUploadSerializer, types=TYPES, query=PromptFileQuery)
     def post(self, request: Request, organisation: str) -> Response:
         query = self.checked_query(request)
         sent, user = self.sent(request, organisation, query["set"], query.get("encoding", ""))
@@ -66,11 +66,11 @@ class PromptFileView(FileUploadView):
 
 
 class ReplyFileView(FileUploadView):
-    """Add a version to the chatbot of this name. The chatbot is created if there is none."""
+    """Add a version to the chatbot with this name. The chatbot is created if it does not exist."""
 
     scope, query = ApiToken.Scope.CHATBOTS, ReplyFileQuery
 
-    @sending("send_replies", "Send a file of replies", ReplyUploadSerializer, types=TYPES, query=ReplyFileQuery)
+    @sending("send_replies", "Upload a file of replies", ReplyUploadSerializer, types=TYPES, query=ReplyFileQuery)
     def post(self, request: Request, organisation: str) -> Response:
         query = self.checked_query(request)
         sent, user = self.sent(request, organisation, query["set"], query.get("encoding", ""))

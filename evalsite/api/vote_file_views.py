@@ -1,4 +1,4 @@
-"""Uploads of vote files. The worker reads and imports them, so the answer is asked for."""
+"""Uploads of vote files. A worker reads and imports them, so clients poll for the result."""
 
 import uuid
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ TYPES = tuple(VOTE_ENDINGS)
 
 
 class VoteFilesView(ReaderView):
-    """Import the votes of a file as a campaign with a leaderboard."""
+    """Import the votes of a file as a campaign with a board. GET /vote_files/{id} returns the result."""
 
     scope, query = ApiToken.Scope.ACTS, VoteFileQuery
     parser_classes = (FileParser,)
@@ -39,7 +39,7 @@ class VoteFilesView(ReaderView):
 
     @operation(
         "send_votes",
-        "Send a file of votes; GET /vote_files/{id} says what became of it",
+        "Upload a file of votes",
         {202: VoteFileSerializer},
         ACTING,
         body=dict.fromkeys(TYPES, OpenApiTypes.BINARY),
@@ -80,11 +80,11 @@ def _taken(
 
 
 class VoteFileView(ReaderView):
-    """What became of a vote file."""
+    """The content of a vote file, or the result of its import."""
 
     scope = ApiToken.Scope.ACTS
 
-    @reading("vote_file", "What is in a file of votes, or what became of it", VoteFileSerializer)
+    @reading("vote_file", "Get a vote file", VoteFileSerializer)
     def get(self, request: Request, vote_file: uuid.UUID) -> Response:
         self.checked_query(request)
         return Response(VoteFileSerializer.render(vote_file_inquiry(public_id=vote_file, by=_sender(request))))

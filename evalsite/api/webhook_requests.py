@@ -7,7 +7,7 @@ from evalsite.campaigns.events import CampaignEvent
 
 
 class WebhookRequest(StrictSerializer):
-    """The address of a receiver, and the events that it is told."""
+    """The address of a receiver, and the events that it receives."""
 
     url = StrictCharField(max_length=2000, help_text="begins with https://")
     events = serializers.ListField(
@@ -15,5 +15,5 @@ class WebhookRequest(StrictSerializer):
         required=False,
         allow_empty=False,
         max_length=len(CampaignEvent.values),
-        help_text="absent: all",
+        help_text="default: all events",
     )

@@ -56,16 +56,16 @@ class CampaignWebhookView(ManagerView):
 
 
 class WebhooksView(CampaignWebhookView):
-    """The webhooks of a campaign. An answer with a secret is not stored, so these POSTs take no Idempotency-Key."""
+    """The webhooks of a campaign. A POST returns the secret once, so it takes no Idempotency-Key."""
 
     query = PageQuery
 
-    @reading("webhooks", "Its webhooks", WebhookPageSerializer, query=PageQuery)
+    @reading("webhooks", "List the webhooks of a campaign", WebhookPageSerializer, query=PageQuery)
     def get(self, request: Request, key: str) -> Response:
         rows = webhooks_on(self.campaign(request, key).public_id)
         return Response(WebhookPageSerializer.render(page_of(rows, **self.checked_query(request))))
 
-    @operation("add_webhook", "Add a webhook; the answer shows its secret once", {201: WebhookWithSecretSerializer},
+    @operation("add_webhook", "Add a webhook", {201: WebhookWithSecretSerializer},
                ACTING, body=WebhookRequest)  # fmt: skip
     def post(self, request: Request, key: str) -> Response:
         campaign, given = self.campaign(request, key), self.body(request, WebhookRequest)
@@ -74,9 +74,9 @@ class WebhooksView(CampaignWebhookView):
 
 
 class WebhookView(CampaignWebhookView):
-    """One webhook."""
+    """A webhook. Deleting it also deletes its delivery log."""
 
-    @reading("webhook", "A webhook", WebhookSerializer)
+    @reading("webhook", "Get a webhook", WebhookSerializer)
     def get(self, request: Request, key: str, webhook: uuid.UUID) -> Response:
         self.checked_query(request)
         return Response(WebhookSerializer.render(self.webhook(request, key, webhook)))
@@ -91,9 +91,9 @@ class WebhookView(CampaignWebhookView):
 
 
 class WebhookSecretView(CampaignWebhookView):
-    """The signing secret of a webhook."""
+    """The signing secret of a webhook. After a rotation, the old and the new secret both sign for 24 hours."""
 
-    @operation("rotate_webhook_secret", "Rotate its secret; both sign for 24 hours", {200: WebhookWithSecretSerializer},
+    @operation("rotate_webhook_secret", "Rotate the secret of a webhook", {200: WebhookWithSecretSerializer},
                ACTING)  # fmt: skip
     def post(self, request: Request, key: str, webhook: uuid.UUID) -> Response:
         found = self.webhook(request, key, webhook)
@@ -103,26 +103,26 @@ class WebhookSecretView(CampaignWebhookView):
 
 
 class WebhookPauseView(CampaignWebhookView):
-    """Pause a webhook."""
+    """Pause a webhook. Events during the pause are not recorded."""
 
-    @operation("pause_webhook", "Pause it: events meanwhile are not recorded", {200: WebhookSerializer}, ACTING,
+    @operation("pause_webhook", "Pause a webhook", {200: WebhookSerializer}, ACTING,
                parameters=KEYED)  # fmt: skip
     def post(self, request: Request, key: str, webhook: uuid.UUID) -> Response:
         return self.changed(request, self.webhook(request, key, webhook), webhook_pause)
 
 
 class WebhookResumeView(CampaignWebhookView):
-    """Resume a webhook."""
+    """Resume a webhook and its deliveries."""
 
-    @operation("resume_webhook", "Deliver again", {200: WebhookSerializer}, ACTING, parameters=KEYED)
+    @operation("resume_webhook", "Resume a webhook", {200: WebhookSerializer}, ACTING, parameters=KEYED)
     def post(self, request: Request, key: str, webhook: uuid.UUID) -> Response:
         return self.changed(request, self.webhook(request, key, webhook), webhook_resume)
 
 
 class WebhookTestView(CampaignWebhookView):
-    """Send a message without an event."""
+    """Send a test message without an event."""
 
-    @operation("send_webhook_test", "Send a message without an event", {202: DeliverySerializer}, ACTING,
+    @operation("send_webhook_test", "Send a test message", {202: DeliverySerializer}, ACTING,
                parameters=KEYED)  # fmt: skip
     def post(self, request: Request, key: str, webhook: uuid.UUID) -> Response:
         found = self.webhook(request, key, webhook)
@@ -131,20 +131,20 @@ class WebhookTestView(CampaignWebhookView):
 
 
 class DeliveriesView(CampaignWebhookView):
-    """The delivery log of a webhook."""
+    """The messages of a webhook in the last 30 days."""
 
     query = PageQuery
 
-    @reading("webhook_deliveries", "Its messages of 30 days", DeliveryPageSerializer, query=PageQuery)
+    @reading("webhook_deliveries", "List the deliveries of a webhook", DeliveryPageSerializer, query=PageQuery)
     def get(self, request: Request, key: str, webhook: uuid.UUID) -> Response:
         rows = deliveries_of(self.webhook(request, key, webhook))
         return Response(DeliveryPageSerializer.render(page_of(rows, **self.checked_query(request))))
 
 
 class DeliveryAgainView(CampaignWebhookView):
-    """Send a message again."""
+    """Send a message again under its own id."""
 
-    @operation("send_again", "Send a message again under its own id", {202: DeliverySerializer}, ACTING,
+    @operation("send_again", "Send a message again", {202: DeliverySerializer}, ACTING,
                parameters=KEYED)  # fmt: skip
     def post(self, request: Request, key: str, webhook: uuid.UUID, delivery: uuid.UUID) -> Response:
         found = delivery_get(webhook=self.webhook(request, key, webhook), public_id=delivery)

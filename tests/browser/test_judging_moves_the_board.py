@@ -1,4 +1,4 @@
-"""In a real browser: judge, and the leaderboard's count goes up under the reader's eyes."""
+"""In a real browser: judge, and the board's count goes up under the reader's eyes."""
 
 import re
 from statistics import median

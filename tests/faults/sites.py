@@ -98,7 +98,7 @@ class Site:
         raise NotImplementedError
 
     def board_now(self) -> dict[str, Any] | None:
-        """The leaderboard as the API gives it; None while the site cannot."""
+        """The board as the API gives it; None while the site cannot."""
         try:
             answer = self.http.get(f"/api/v1/boards/{SLUG}")
         except httpx2.TransportError:

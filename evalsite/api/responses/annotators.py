@@ -24,7 +24,7 @@ class EnrolmentSerializer(ResponseSerializer):
 
 @extend_schema_serializer(component_name="Joined")
 class CampaignEnrolmentSerializer(ResponseSerializer):
-    """An annotator's enrolment in one more campaign."""
+    """An annotator's enrolment in another campaign."""
 
     annotator = s.UUIDField()
     campaign = s.UUIDField()
@@ -32,7 +32,7 @@ class CampaignEnrolmentSerializer(ResponseSerializer):
 
 @dataclass(frozen=True, slots=True)
 class QualificationStatus:
-    """How far an annotator has come in a qualification. aspect: the one that its items ask about."""
+    """An annotator's progress in a qualification. aspect: the aspect of its items."""
 
     found: Qualification
     aspect: Aspect
@@ -47,7 +47,7 @@ class QualificationCandidateSerializer(ResponseSerializer):
 
 @extend_schema_serializer(component_name="QualificationAsked")
 class QualificationItemSerializer(ResponseSerializer):
-    """The qualification item that is asked next."""
+    """The next qualification item."""
 
     item = s.IntegerField(source="found.item.pk")
     attempt = s.IntegerField(source="found.attempt", help_text="1 or 2")
@@ -63,10 +63,10 @@ class QualificationItemSerializer(ResponseSerializer):
 
 @extend_schema_serializer(component_name="Qualification")
 class QualificationStatusSerializer(ResponseSerializer):
-    """How far an annotator has come in a qualification."""
+    """An annotator's progress in a qualification."""
 
     state = s.ChoiceField(choices=["open", "passed", "failed"])
-    answered = s.IntegerField(source="found.answered", help_text="in this attempt")
+    answered = s.IntegerField(source="found.answered", help_text="number of answers in this attempt")
     of = s.IntegerField(source="found.of")
     pass_mark = s.IntegerField(source="found.pass_mark")
     attempts = s.IntegerField()
@@ -84,7 +84,7 @@ class QualificationStatusSerializer(ResponseSerializer):
 
 @extend_schema_serializer(component_name="Qualified")
 class QualificationAnswerSerializer(ResponseSerializer):
-    """An answer to a qualification item, the right one, and what comes next."""
+    """The given and the correct answer to a qualification item, and the next item."""
 
     choice = s.CharField()
     right = s.CharField()
@@ -93,19 +93,19 @@ class QualificationAnswerSerializer(ResponseSerializer):
 
 
 class PaySerializer(ResponseSerializer):
-    """What was earned in one currency."""
+    """The pay in one currency."""
 
     currency = s.CharField()
     amount = s.CharField(help_text="decimal")
 
 
 class ProgressSerializer(ResponseSerializer):
-    """What an annotator has done in a campaign."""
+    """An annotator's progress in a campaign."""
 
     judgments = s.IntegerField()
     open = s.IntegerField()
     quota = s.IntegerField(allow_null=True)
-    provisional = s.BooleanField(help_text="votes of a new annotator do not count yet")
+    provisional = s.BooleanField(help_text="whether the votes are provisional, because the annotator is new")
     pay = PaySerializer(many=True)
 
     def get_pay(self, row: AnnotatorProgress) -> list[Mapping[str, Any]]:

@@ -1,4 +1,4 @@
-"""What annotators are asked, and the receipts of what they did."""
+"""Assignments of annotators, and receipts of their judgments."""
 
 import uuid
 from collections.abc import Mapping, Sequence
@@ -82,9 +82,9 @@ class CandidateSerializer(ResponseSerializer):
 
     position = s.IntegerField()
     label = s.CharField(help_text="A to H")  # type: ignore[assignment]  # also an attribute of every field
-    text = s.CharField(allow_null=True, allow_blank=True, help_text="null where it is not known")
+    text = s.CharField(allow_null=True, allow_blank=True, help_text="null if unknown")
     conversation = TurnSerializer(
-        many=True, allow_null=True, help_text="where whole conversations are judged: its messages"
+        many=True, allow_null=True, help_text="messages of the conversation, if whole conversations are judged"
     )
 
 
@@ -95,11 +95,11 @@ class AspectSerializer(ResponseSerializer):
     question = s.CharField()
     kind = s.CharField(help_text="choose_one: two candidates are compared; rating or label: one is judged")
     choices = s.ListField(child=s.CharField(), help_text="of A, tie, B, both_bad; or all ratings or labels")
-    one_label = s.BooleanField(help_text="an answer has exactly one label")
+    one_label = s.BooleanField(help_text="whether an answer has exactly one label")
 
 
 class AssignmentSerializer(ResponseSerializer):
-    """An assignment as its annotator sees it. It never says which chatbots wrote the replies."""
+    """An assignment, as shown to its annotator. It never names the chatbots."""
 
     id = s.UUIDField(source="row.public_id")
     lease_until = s.DateTimeField(source="row.lease_until", allow_null=True)
@@ -118,12 +118,12 @@ class AssignmentSerializer(ResponseSerializer):
 
 @extend_schema_serializer(component_name="Waiting")
 class CampaignStatusSerializer(ResponseSerializer):
-    """The state of the campaign, and why a block is empty."""
+    """The state of the campaign, and the reason for an empty block."""
 
     state = s.CharField(help_text="of the campaign; stopped: there will be no more assignments")
-    retry_after_s = s.FloatField(help_text="when to ask again after an empty block")
+    retry_after_s = s.FloatField(help_text="delay before the next claim after an empty block")
     reason = s.ChoiceField(
-        choices=[wait.value for wait in Wait], allow_null=True, help_text="why the block is empty; null with a block"
+        choices=[wait.value for wait in Wait], allow_null=True, help_text="reason for an empty block; null with a block"
     )
     hint = s.CharField(allow_blank=True, help_text="what to do about an empty block")
 
@@ -158,14 +158,14 @@ class BlockCampaignSerializer(CampaignReferenceSerializer, CampaignStatusSeriali
 
 
 class BlockSerializer(ResponseSerializer):
-    """A block of the campaign that was asked for."""
+    """A block of a campaign."""
 
     assignments = AssignmentSerializer(many=True)
     campaign = CampaignStatusSerializer(source="*")
 
 
 class WorkSerializer(ResponseSerializer):
-    """A block of whichever campaign was chosen."""
+    """A block of one of the joined campaigns."""
 
     assignments = AssignmentSerializer(many=True)
     campaign = BlockCampaignSerializer(source="*")
@@ -177,7 +177,7 @@ class JudgmentReceiptSerializer(ResponseSerializer):
 
     judgment = s.UUIDField(source="public_id")
     supersedes = s.UUIDField(allow_null=True)
-    late = s.BooleanField(help_text="whether it came after its lease")
+    late = s.BooleanField(help_text="whether the judgment came after the end of its lease")
     counts = s.BooleanField(
         help_text="whether fits use it; false if it is late and its place was taken, or if it is above the quota"
     )
@@ -206,6 +206,6 @@ class LeaseSerializer(ResponseSerializer):
 
 @extend_schema_serializer(component_name="Returned")
 class ReturnReceiptSerializer(ResponseSerializer):
-    """The receipt of assignments that were given back."""
+    """The receipt of returned assignments."""
 
     returned = s.IntegerField()

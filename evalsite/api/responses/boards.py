@@ -1,4 +1,4 @@
-"""Leaderboards and their snapshots."""
+"""Boards and their snapshots."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,7 +17,7 @@ from evalsite.submissions.board_cards import BoardCard, board_cards
 
 @extend_schema_serializer(component_name="BoardListed")
 class BoardSummarySerializer(ResponseSerializer):
-    """A leaderboard as the list of them shows it."""
+    """A board in a list."""
 
     id = s.UUIDField(source="public_id")
     slug = s.CharField()
@@ -65,7 +65,7 @@ class BoardRowSerializer(StoredSerializer):
 
 
 class WithdrawnRowSerializer(StoredSerializer):
-    """A withdrawn chatbot. It has no rank; its judgments count on."""
+    """A withdrawn chatbot. It has no rank, but its judgments still count."""
 
     chatbot = s.UUIDField()
     name = s.CharField()
@@ -83,7 +83,7 @@ class WithdrawnRowSerializer(StoredSerializer):
 
 
 class SnapshotSerializer(ResponseSerializer):
-    """A snapshot of a leaderboard, without its rows."""
+    """A snapshot of a board, without its rows."""
 
     id = s.UUIDField(source="public_id")
     number = s.IntegerField()
@@ -108,7 +108,7 @@ class SnapshotDetailSerializer(SnapshotSerializer):
 
 
 class DecisionSerializer(ResponseSerializer):
-    """Whether to stop, and why."""
+    """The decision whether to stop, and its reason."""
 
     stop = s.BooleanField()
     reason = s.CharField()
@@ -122,16 +122,16 @@ class DecisionSerializer(ResponseSerializer):
 
 
 class SliceSerializer(ResponseSerializer):
-    """The filter that the board was asked for."""
+    """The filter of the board."""
 
     by = s.CharField(help_text="aspect, category, kind, mode or style")
     value = s.CharField()
     judgments = s.IntegerField(help_text="judgments that match the filter; below 30 there is no ranking")
-    trouble = s.CharField(help_text="why its last fit failed; empty if it did not")
+    trouble = s.CharField(help_text="reason why the last fit failed; empty if it succeeded")
 
 
 class StyleEffectSerializer(ResponseSerializer):
-    """What a typical difference of a covariate of style is worth, in logits, with its 95 % interval."""
+    """The effect of a typical difference in a style covariate, in logits, with its 95 % interval."""
 
     name = s.CharField()
     effect = s.FloatField()
@@ -149,7 +149,7 @@ class StyleSerializer(ResponseSerializer):
 
 
 class BoardSerializer(ResponseSerializer):
-    """A leaderboard with its uncertainty: 95 % intervals, in logits relative to the mean of the group."""
+    """A board with its uncertainty: 95 % intervals, in logits relative to the mean of the group."""
 
     board = s.CharField(source="board.slug")
     name = s.CharField(source="board.name")
@@ -162,7 +162,7 @@ class BoardSerializer(ResponseSerializer):
     filter = SliceSerializer(source="slice", allow_null=True)
     equal_style = StyleSerializer(allow_null=True, help_text="of a board at equal style (filter style=equal)")
     chatbots = BoardRowSerializer(many=True)
-    withdrawn = WithdrawnRowSerializer(many=True, help_text="chatbots that no longer take part; the others have ranks")
+    withdrawn = WithdrawnRowSerializer(many=True, help_text="chatbots that no longer take part and have no rank")
 
     def get_state(self, row: BoardState) -> str | None:
         return row.campaign.state if row.campaign else None
@@ -189,7 +189,7 @@ def _card(card: BoardCard | None) -> dict[str, str]:
 
 @extend_schema_serializer(component_name="Boards")
 class BoardPageSerializer(ResponseSerializer):
-    """One page of the list of leaderboards."""
+    """One page of the list of boards."""
 
     results = BoardSummarySerializer(many=True)
     next = cursor()

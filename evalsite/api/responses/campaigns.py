@@ -11,10 +11,12 @@ from evalsite.core.reasons import reason_code
 
 
 class LimitsSerializer(ResponseSerializer):
-    """What ends a campaign, in the order in which it is checked after every refit."""
+    """The stopping rules of a campaign, in the order in which they are applied after every refit."""
 
-    target_se = s.FloatField(allow_null=True, help_text="in logits, of every chatbot's ability")
-    min_difference = s.FloatField(allow_null=True, help_text="alternative to target_se: in logits, between neighbours")
+    target_se = s.FloatField(allow_null=True, help_text="SE of every chatbot's ability, in logits")
+    min_difference = s.FloatField(
+        allow_null=True, help_text="instead of target_se: difference between neighbours, in logits"
+    )
     alpha = s.FloatField(help_text="two-sided level of the test for min_difference")
     power = s.FloatField(help_text="power of the test for min_difference")
     budget = s.IntegerField(allow_null=True, help_text="judgments")

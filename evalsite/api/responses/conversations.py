@@ -16,7 +16,7 @@ POLL_MS = 400  # while replies are awaited
 
 
 class MessageSerializer(ResponseSerializer):
-    """One message of the conversation as it went on."""
+    """One message of the conversation."""
 
     turn = s.IntegerField()
     speaker = s.CharField(help_text="user or chatbot")
@@ -29,11 +29,11 @@ class MessageSerializer(ResponseSerializer):
 
 
 class ShownReplySerializer(ResponseSerializer):
-    """One of the replies to judge. It never says which chatbot wrote it."""
+    """One of the replies to judge. It never names the chatbot."""
 
     label = s.CharField(help_text="A to H")  # type: ignore[assignment]  # also an attribute of every field
     text = s.CharField()
-    cut_off = s.BooleanField(help_text="the chatbot reached its maximum of tokens")
+    cut_off = s.BooleanField(help_text="whether the chatbot reached its maximum number of tokens")
 
 
 class TurnAspectSerializer(ResponseSerializer):
@@ -47,18 +47,18 @@ class TurnAspectSerializer(ResponseSerializer):
     minimum = s.IntegerField(allow_null=True)
     maximum = s.IntegerField(allow_null=True)
     labels = s.ListField(child=s.CharField())
-    one_label = s.BooleanField(help_text="an answer has exactly one label")
+    one_label = s.BooleanField(help_text="whether an answer has exactly one label")
 
 
 class OpenTurnSerializer(ResponseSerializer):
-    """The open turn. Its replies are shown together, when all have come."""
+    """The open turn. Its replies are shown together, when all have arrived."""
 
     id = s.UUIDField(source="row.public_id")
     number = s.IntegerField(source="row.number")
     state = s.ChoiceField(choices=[Turn.State.WAITING.value, Turn.State.RELEASED.value], source="row.state")
     text = s.CharField(help_text="the annotator's message")
     posted_at = s.DateTimeField(source="row.posted_at")
-    deadline = s.DateTimeField(source="row.deadline", help_text="the turn goes on by then")
+    deadline = s.DateTimeField(source="row.deadline", help_text="time by which the turn continues")
     candidates = ShownReplySerializer(many=True, source="replies")
     aspects = TurnAspectSerializer(many=True)
 
@@ -87,20 +87,20 @@ def _choices(aspect: Aspect, labels: list[str]) -> list[str]:
 
 
 class NoticeSerializer(ResponseSerializer):
-    """What the annotator is told about the last turn or the campaign."""
+    """A notice to the annotator about the last turn or the campaign."""
 
     code = s.CharField(help_text="turn_void, no_reply, campaign_paused or campaign_stopped")
     text = s.CharField()
 
 
 class ConversationSerializer(ResponseSerializer):
-    """A live conversation as its annotator sees it."""
+    """A live conversation, as shown to its annotator."""
 
     id = s.UUIDField(source="row.public_id")
     campaign = s.UUIDField(source="campaign.public_id")
     state = s.ChoiceField(choices=Conversation.State.values, source="row.state")
     setting = s.CharField(source="row.setting", help_text="soba, sata_random or sata_written")
-    chatbots = s.IntegerField(help_text="that reply to each message")
+    chatbots = s.IntegerField(help_text="number of chatbots that reply to each message")
     topic = s.CharField(source="row.topic", allow_blank=True, help_text="a topic to begin with")
     started_at = s.DateTimeField(source="row.started_at")
     ended_at = s.DateTimeField(source="row.ended_at", allow_null=True)
@@ -109,9 +109,11 @@ class ConversationSerializer(ResponseSerializer):
     maximum_turns = s.IntegerField(source="campaign.live.maximum_turns", allow_null=True)
     can_send = s.BooleanField()
     can_end = s.BooleanField()
-    asks_rating = s.BooleanField(source="campaign.live.end_rating", help_text="of 1 to 5 at the end")
+    asks_rating = s.BooleanField(
+        source="campaign.live.end_rating", help_text="whether the campaign asks for a rating of 1 to 5 at the end"
+    )
     asks_feedback = s.BooleanField(source="campaign.live.end_feedback")
-    retry_after_ms = s.IntegerField(help_text="when to ask again while replies are awaited")
+    retry_after_ms = s.IntegerField(help_text="delay before the next poll while replies are awaited")
     notice = NoticeSerializer(allow_null=True)
     messages = MessageSerializer(many=True)
     turn = OpenTurnSerializer(allow_null=True)
@@ -137,7 +139,7 @@ class StartOutcome:
 
 @extend_schema_serializer(component_name="ConversationStart")
 class StartSerializer(ResponseSerializer):
-    """The conversation that began or is open; null with a reason why none begins."""
+    """The new or open conversation; null with a reason if none begins."""
 
     conversation = ConversationSerializer(allow_null=True)
     refusal = s.ChoiceField(choices=[one.value for one in StartRefusal], allow_null=True)

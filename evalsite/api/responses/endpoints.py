@@ -63,14 +63,14 @@ class EndpointHealthSerializer(ResponseSerializer):
     errors = s.DictField(  # type: ignore[assignment]  # also an attribute of every serializer
         child=s.IntegerField(), help_text="failed calls by error class"
     )
-    wait_until = s.DateTimeField(allow_null=True, help_text="asked for by the endpoint (Retry-After)")
+    wait_until = s.DateTimeField(allow_null=True, help_text="time requested by the endpoint (Retry-After)")
 
     def get_errors(self, row: EndpointHealth) -> Mapping[str, int]:
         return dict(row.errors)
 
 
 class EndpointCostSerializer(ResponseSerializer):
-    """What the calls have cost."""
+    """The cost of the calls."""
 
     currency = s.CharField()
     today = _Amount()
@@ -98,7 +98,7 @@ class EndpointCostSerializer(ResponseSerializer):
 
 
 class DriftSerializer(ResponseSerializer):
-    """A sign that another model replies than before, which nobody has settled yet."""
+    """An unsettled sign that the model behind an endpoint has changed."""
 
     id = s.UUIDField(source="public_id")
     sign = s.CharField(help_text="model, fingerprint or replies")
@@ -108,7 +108,7 @@ class DriftSerializer(ResponseSerializer):
 
 
 class EndpointSettingsSerializer(ResponseSerializer):
-    """How an endpoint is called. Prices are of a million tokens."""
+    """The settings of an endpoint. Prices are per million tokens."""
 
     adapter = s.CharField(help_text="openai, anthropic or http_json")
     url = s.CharField()
@@ -150,7 +150,9 @@ class EndpointSerializer(ResponseSerializer):
     id = s.UUIDField(source="public_id")
     chatbot = EndpointChatbotSerializer(source="version")
     settings = EndpointSettingsSerializer(source="*")
-    secret_set_at = s.DateTimeField(allow_null=True, help_text="null: there is no secret. It is never shown.")
+    secret_set_at = s.DateTimeField(
+        allow_null=True, help_text="null if there is no secret; the secret itself is never shown"
+    )
     health = EndpointHealthSerializer()
     cost = EndpointCostSerializer()
     drifts = DriftSerializer(many=True)
@@ -197,8 +199,8 @@ class CheckTurnSerializer(ResponseSerializer):
     request = MaskedRequestSerializer()
     prompt = s.CharField(allow_blank=True)
     reply = s.CharField(allow_blank=True)
-    status = s.IntegerField(allow_null=True, help_text="of HTTP; null without a response")
-    error = s.CharField(allow_blank=True, help_text="class of the failure; blank if there is a reply")
+    status = s.IntegerField(allow_null=True, help_text="HTTP status; null without a response")
+    error = s.CharField(allow_blank=True, help_text="error class; blank if there is a reply")
     detail = s.CharField(allow_blank=True)
     advice = s.CharField(allow_blank=True, help_text="what to change")
     latency_ms = s.FloatField()
@@ -206,7 +208,7 @@ class CheckTurnSerializer(ResponseSerializer):
     input_tokens = s.IntegerField(allow_null=True)
     output_tokens = s.IntegerField(allow_null=True)
     cost = _Amount()
-    cost_estimated = s.BooleanField(help_text="the endpoint did not say how many tokens it used")
+    cost_estimated = s.BooleanField(help_text="whether the endpoint reported no token counts")
     model_name = s.CharField(allow_blank=True)
     flags = s.ListField(child=s.CharField(), help_text="truncated, refusal, tool_call")
 
@@ -219,7 +221,7 @@ class CheckTurnSerializer(ResponseSerializer):
 
 @extend_schema_serializer(component_name="EndpointTest")
 class CheckSerializer(ResponseSerializer):
-    """A test of an endpoint so far. Ask again until its state is no longer running."""
+    """A test of an endpoint. Poll it until its state is no longer running."""
 
     id = s.UUIDField()
     state = s.CharField(help_text="running, passed or failed")
@@ -250,18 +252,20 @@ class CallSerializer(ResponseSerializer):
     """One attempt to get a reply."""
 
     id = s.UUIDField(source="public_id")
-    request = s.UUIDField(source="request.public_id", help_text="attempts at the same reply have the same request")
+    request = s.UUIDField(
+        source="request.public_id", help_text="id of the request; all attempts at the same reply share it"
+    )
     attempt = s.IntegerField()
     started_at = s.DateTimeField()
     first_byte_at = s.DateTimeField(allow_null=True)
     ended_at = s.DateTimeField()
-    status = s.IntegerField(allow_null=True, help_text="of HTTP; null without a response")
+    status = s.IntegerField(allow_null=True, help_text="HTTP status; null without a response")
     error = s.CharField(source="error_class", allow_blank=True, help_text="blank if there is a reply")
     detail = s.CharField(allow_blank=True)
     input_tokens = s.IntegerField(allow_null=True)
     output_tokens = s.IntegerField(allow_null=True)
     cost = _Amount()
-    cost_estimated = s.BooleanField(help_text="the endpoint did not say how many tokens it used")
+    cost_estimated = s.BooleanField(help_text="whether the endpoint reported no token counts")
     model_name = s.CharField(allow_blank=True)
     flags = s.ListField(child=s.CharField(), help_text="truncated, refusal, tool_call")
 
@@ -280,7 +284,7 @@ class CallPageSerializer(ResponseSerializer):
 class DailyCostSerializer(ResponseSerializer):
     """The calls of one day (UTC)."""
 
-    day = s.CharField(help_text="as 2026-11-24")
+    day = s.CharField(help_text="such as 2026-11-24")
     calls = s.IntegerField()
     failed = s.IntegerField()
     cost = _Amount()
@@ -299,7 +303,7 @@ class DailyCostsSerializer(ResponseSerializer):
 
 @extend_schema_serializer(component_name="Collection")
 class CollectionSerializer(ResponseSerializer):
-    """How far the collection of replies to a prompt set is."""
+    """The state of the collection of replies to a prompt set."""
 
     id = s.UUIDField()
     endpoint = s.UUIDField()
@@ -308,15 +312,15 @@ class CollectionSerializer(ResponseSerializer):
     prompts = s.IntegerField()
     done = s.IntegerField()
     failed = s.IntegerField()
-    open = s.IntegerField(help_text="not asked yet, or in progress")
+    open = s.IntegerField(help_text="prompts that are queued or in progress")
     running = s.IntegerField(help_text="calls in progress")
-    without_text = s.IntegerField(help_text="prompts of the set that have no text, and are not asked")
+    without_text = s.IntegerField(help_text="prompts of the set that have no text and are skipped")
     cost = _Amount()
     expected_cost = _Amount()
     currency = s.CharField()
     waits_for = s.CharField(
         allow_blank=True,
-        help_text="why no call begins: paused, failing, endpoint_paused, rate_limited, daily_cap, version_cap",
+        help_text="reason why no call begins: paused, failing, endpoint_paused, rate_limited, daily_cap, version_cap",
     )
     errors = s.DictField(  # type: ignore[assignment]  # also an attribute of every serializer
         child=s.IntegerField(), help_text="prompts without a reply, by error class"

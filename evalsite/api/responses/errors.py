@@ -28,11 +28,11 @@ HINTS = {
 
 @extend_schema_serializer(component_name="Problem")
 class ErrorDetailSerializer(ResponseSerializer):
-    """What is wrong, and what to do. `rows` is there for refused rows only."""
+    """The error, and what to do. Only refused files have `rows`."""
 
     code = s.CharField(help_text="stable, for programs")
     message = s.CharField(help_text="what happened")
-    hint = s.CharField(help_text="what to do now", allow_blank=True)
+    hint = s.CharField(help_text="what to do", allow_blank=True)
     field = s.CharField(help_text="the invalid input", allow_blank=True)
     rows = RowReportSerializer(
         many=True, required=False, help_text="for rows_refused only: the refused rows, up to 1,000"

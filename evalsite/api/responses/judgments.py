@@ -13,7 +13,7 @@ class JudgmentSerializer(ResponseSerializer):
     id = s.UUIDField(source="judgment")
     supersedes = s.UUIDField(allow_null=True)
     assignment = s.UUIDField()
-    prompt = s.CharField(help_text="its key")
+    prompt = s.CharField(help_text="key of the prompt")
     category = s.CharField(allow_blank=True)
     aspect = s.CharField()
     candidates = s.ListField(child=s.CharField(), help_text="names, A first")
@@ -30,8 +30,8 @@ class JudgmentSerializer(ResponseSerializer):
     policy = s.CharField(allow_blank=True, help_text="the policy that chose it")
     probability = s.FloatField(allow_null=True, help_text="the probability with which it was drawn")
     over_quota = s.BooleanField(help_text="late and above the quota of its annotator: does not count, is not paid")
-    reasons = s.ListField(child=s.CharField(), help_text="among those that the campaign offers")
-    comment = s.CharField(allow_blank=True, help_text="in the annotator's words")
+    reasons = s.ListField(child=s.CharField(), help_text="reasons that the annotator chose from the campaign's list")
+    comment = s.CharField(allow_blank=True, help_text="text of the annotator")
 
     def get_candidates(self, row: Listed) -> list[str]:
         names = self.context["names"]
@@ -43,16 +43,16 @@ class JudgmentSerializer(ResponseSerializer):
 
 @extend_schema_serializer(component_name="SkipListed")
 class SkipSerializer(ResponseSerializer):
-    """An assignment that was given back."""
+    """A skipped assignment."""
 
     assignment = s.UUIDField(help_text="also the cursor of this list")
-    prompt = s.CharField(help_text="its key")
+    prompt = s.CharField(help_text="key of the prompt")
     category = s.CharField(allow_blank=True)
     candidates = s.ListField(child=s.CharField(), help_text="names, A first")
     annotator = s.UUIDField(allow_null=True, help_text="a pseudonym")
     annotator_kind = s.CharField(help_text="human, simulated, model or unknown")
     reason = s.CharField(help_text="cannot_judge, broken, offensive, recognised or other")
-    note = s.CharField(allow_blank=True, help_text="in the annotator's words")
+    note = s.CharField(allow_blank=True, help_text="text of the annotator")
     purpose = s.CharField(help_text="measure, overlap, gold or qualification")
     skipped_at = s.DateTimeField()
 

@@ -7,7 +7,7 @@ from evalsite.api.responses.base import ResponseSerializer, cursor
 
 
 class StudyArmSerializer(ResponseSerializer):
-    """An arm of a study: a campaign, and how far it is."""
+    """An arm of a study: a campaign and its progress."""
 
     id = s.UUIDField(source="campaign.public_id", help_text="of the campaign")
     slug = s.CharField(source="campaign.slug")
@@ -16,10 +16,10 @@ class StudyArmSerializer(ResponseSerializer):
     setting = s.CharField(help_text="soba, sata_random or sata_written")
     repetition = s.IntegerField()
     chatbots = s.ListField(child=s.CharField())
-    annotators = s.IntegerField(help_text="allocated to this arm")
+    annotators = s.IntegerField(help_text="number of annotators in this arm")
     conversations = s.IntegerField()
-    turns = s.IntegerField(help_text="judged ones that count")
-    planned_turns = s.IntegerField(source="planned", allow_null=True, help_text="of the analysis plan")
+    turns = s.IntegerField(help_text="number of judged turns that count")
+    planned_turns = s.IntegerField(source="planned", allow_null=True, help_text="number of turns in the analysis plan")
 
 
 class StudySerializer(ResponseSerializer):
@@ -29,7 +29,7 @@ class StudySerializer(ResponseSerializer):
     name = s.CharField(source="row.name")
     organisation = s.CharField(source="row.organisation.name")
     created_at = s.DateTimeField(source="row.created_at")
-    address = s.CharField(help_text="for annotators: whoever opens it is allocated to an arm at random")
+    address = s.CharField(help_text="address for annotators, who are allocated to an arm at random")
     arms = StudyArmSerializer(many=True)
 
 
@@ -51,12 +51,12 @@ class ReportSerializer(ResponseSerializer):
     version = s.CharField()
     reason = s.CharField(source="row.reason", help_text="harmful, private, identity, broken or other")
     note = s.CharField(source="row.note", allow_blank=True)
-    message = s.CharField(allow_blank=True, help_text="of the annotator; empty after an erasure")
+    message = s.CharField(allow_blank=True, help_text="message of the annotator; empty after an erasure")
     reply = s.CharField(source="text", allow_blank=True, help_text="empty after an erasure")
     outcome = s.CharField(source="row.outcome", help_text="open, upheld or dismissed")
     reported_at = s.DateTimeField(source="row.reported_at")
     settled_at = s.DateTimeField(source="row.settled_at", allow_null=True)
-    chatbot_paused = s.BooleanField(source="paused", help_text="whether the chatbot gets no new conversations here")
+    chatbot_paused = s.BooleanField(source="paused", help_text="whether the chatbot is paused in this campaign")
 
 
 @extend_schema_serializer(component_name="ReportedReplies")
@@ -73,4 +73,4 @@ class LiveChatbotSerializer(ResponseSerializer):
 
     entrant = s.UUIDField(source="public_id")
     name = s.CharField()
-    paused = s.BooleanField(help_text="whether it gets no new conversations in this campaign")
+    paused = s.BooleanField(help_text="whether the chatbot is paused in this campaign")

@@ -1,4 +1,4 @@
-"""Submissions, their reports and results, and what a campaign accepts."""
+"""Submissions, their reports and results, and the settings of a campaign."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -17,24 +17,24 @@ STATES = "received, checked, refused, waiting, joined, placed or withdrawn"
 
 
 class SubmittedRowSerializer(StoredSerializer):
-    """A row of a submitted file that is refused."""
+    """A refused row of a submitted file."""
 
     line = s.IntegerField(help_text="first line of the row in the file, from 1")
     prompt_id = s.CharField(allow_blank=True)
     fate = s.ChoiceField(choices=["refused"])
-    problem = s.CharField(help_text="why")
+    problem = s.CharField(help_text="reason for the refusal")
 
 
 class SubmissionReportSerializer(StoredSerializer):
-    """The report on the replies of a submission. An endpoint's has counts alone, once its replies are in."""
+    """The report on the replies of a submission. For an endpoint it has only counts, once its replies are stored."""
 
     prompts = s.IntegerField(required=False, help_text="of the campaign")
-    add = s.IntegerField(required=False, help_text="replies that are taken")
-    refused = s.IntegerField(required=False, help_text="rows that are refused")
+    add = s.IntegerField(required=False, help_text="accepted replies")
+    refused = s.IntegerField(required=False, help_text="refused rows")
     without_reply = s.IntegerField(required=False, help_text="prompts without a reply")
-    rows = SubmittedRowSerializer(many=True, required=False, help_text="the refused ones, up to 1,000")
+    rows = SubmittedRowSerializer(many=True, required=False, help_text="refused rows, up to 1,000")
     missing = s.ListField(child=s.CharField(), required=False, help_text="prompts without a reply, up to 1,000")
-    passed_over = s.ListField(child=s.CharField(), required=False, help_text="columns that were ignored")
+    passed_over = s.ListField(child=s.CharField(), required=False, help_text="ignored columns")
 
 
 class SubmissionEventSerializer(ResponseSerializer):
@@ -46,7 +46,7 @@ class SubmissionEventSerializer(ResponseSerializer):
 
 
 class CardSerializer(ResponseSerializer):
-    """What its submitter says about a chatbot."""
+    """The card of a chatbot, written by its submitter."""
 
     link = s.CharField(allow_blank=True)
     licence = s.CharField(allow_blank=True)
@@ -61,14 +61,14 @@ class CardSerializer(ResponseSerializer):
 class SubmissionSerializer(ResponseSerializer):
     """A submission, with every change of its state."""
 
-    id = s.UUIDField(source="public_id", allow_null=True, help_text="null: it was only checked")
+    id = s.UUIDField(source="public_id", allow_null=True, help_text="null if the submission was only checked")
     campaign = s.CharField(source="campaign.slug")
     organisation = s.CharField(source="organisation.slug")
     name = s.CharField()
-    version = s.CharField(help_text="its label")
+    version = s.CharField(help_text="the label of the reply")
     kind = s.CharField(help_text="file or endpoint")
     state = s.CharField(help_text=f"{STATES}; of a check: the state that it would have")
-    reason = s.CharField(allow_blank=True, help_text="of the state")
+    reason = s.CharField(allow_blank=True, help_text="reason of the state")
     next_step = s.CharField()
     card = CardSerializer()
     report = SubmissionReportSerializer()
@@ -77,8 +77,8 @@ class SubmissionSerializer(ResponseSerializer):
     ability = s.FloatField(allow_null=True)
     lower = s.FloatField(allow_null=True)
     upper = s.FloatField(allow_null=True)
-    judgments = s.IntegerField(help_text="that are ranked")
-    judgments_to_go = s.IntegerField(help_text="until it has its place")
+    judgments = s.IntegerField(help_text="number of judgments that count for the board")
+    judgments_to_go = s.IntegerField(help_text="number of judgments until the chatbot is placed")
     created_at = s.DateTimeField(allow_null=True)
 
     @classmethod
@@ -138,7 +138,7 @@ class PromptResultSerializer(ResponseSerializer):
 
     prompt_id = s.CharField(source="key")
     prompt = s.CharField(allow_blank=True)
-    reply = s.CharField(allow_blank=True, help_text="its own")
+    reply = s.CharField(allow_blank=True, help_text="reply of the submitted chatbot")
     won = s.IntegerField()
     tied = s.IntegerField()
     lost = s.IntegerField()
@@ -146,25 +146,25 @@ class PromptResultSerializer(ResponseSerializer):
 
 
 class PromptResultsSerializer(ResponseSerializer):
-    """Where a submitted chatbot wins and loses. Only its organisation and the campaign's moderators see it."""
+    """The results of a submission by prompt. Only its organisation and the campaign's moderators see them."""
 
-    results = PromptResultSerializer(many=True, help_text="the lost ones first")
+    results = PromptResultSerializer(many=True, help_text="results by prompt, lost prompts first")
 
 
 class SubmissionSettingsSerializer(ResponseSerializer):
-    """What a campaign accepts, and whether it does now."""
+    """The submissions that a campaign accepts, and whether it is open for them."""
 
     admission = s.CharField(help_text="closed, moderated or open")
     takes = s.CharField(help_text="file, endpoint or both")
-    organisations = s.ListField(child=s.CharField(), help_text="slugs; empty: every organisation")
+    organisations = s.ListField(child=s.CharField(), help_text="slugs; empty: all organisations")
     versions_per_week = s.IntegerField(allow_null=True)
     deadline = s.DateTimeField(allow_null=True)
     licence_note = s.CharField(allow_blank=True)
     terms = s.CharField(allow_blank=True)
     prompts_downloadable = s.BooleanField()
-    standing = s.BooleanField(help_text="after a stop it waits for new chatbots")
+    standing = s.BooleanField(help_text="whether the board stands: after a stop, the campaign waits for new chatbots")
     newcomer_budget = s.IntegerField(allow_null=True, help_text="judgments for each newcomer")
     accepts_now = s.BooleanField()
-    closed_reason = s.CharField(allow_blank=True, help_text="why it accepts nothing now")
-    most_megabytes = s.IntegerField(help_text="of a file, decompressed")
-    most_rows = s.IntegerField(help_text="of a file")
+    closed_reason = s.CharField(allow_blank=True, help_text="reason why submissions are closed")
+    most_megabytes = s.IntegerField(help_text="maximum size of a decompressed file")
+    most_rows = s.IntegerField(help_text="maximum number of rows in a file")

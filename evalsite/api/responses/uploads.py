@@ -1,4 +1,4 @@
-"""Reports on uploaded files: what became of each row."""
+"""Reports on uploaded files, with the result for each row."""
 
 import uuid
 from collections.abc import Iterable
@@ -53,19 +53,19 @@ def _reference(row: PromptSet | Chatbot | Version | None, **more: str) -> dict[s
 
 @extend_schema_serializer(component_name="Fate")
 class RowReportSerializer(ResponseSerializer):
-    """What became of one row of a file."""
+    """The result for one row of a file."""
 
     line = s.IntegerField(help_text="first line of the row in the file, from 1")
     prompt_id = s.CharField(source="key", allow_blank=True)
-    fate = s.ChoiceField(choices=["add", "same", "refused"], help_text="same: stored already, word for word")
-    problem = s.CharField(allow_blank=True, help_text="why it is refused")
+    fate = s.ChoiceField(choices=["add", "same", "refused"], help_text="same: an identical row was stored before")
+    problem = s.CharField(allow_blank=True, help_text="reason for the refusal")
 
 
 @extend_schema_serializer(component_name="Named")
 class NameReferenceSerializer(ResponseSerializer):
     """A prompt set or a chatbot, by id and name."""
 
-    id = s.UUIDField(allow_null=True, help_text="null: it would be created")
+    id = s.UUIDField(allow_null=True, help_text="null if it would be created")
     name = s.CharField()
 
 
@@ -73,7 +73,7 @@ class NameReferenceSerializer(ResponseSerializer):
 class VersionReferenceSerializer(ResponseSerializer):
     """A version of a chatbot, by id and label."""
 
-    id = s.UUIDField(allow_null=True, help_text="null: it would be created")
+    id = s.UUIDField(allow_null=True, help_text="null if it would be created")
     label = s.CharField()  # type: ignore[assignment]  # also an attribute of every field
 
 
@@ -82,11 +82,11 @@ class PromptUploadSerializer(ResponseSerializer):
     """The report on a file of prompts."""
 
     prompt_set = NameReferenceSerializer()
-    add = s.IntegerField(help_text="rows that were stored; with check: that would be stored")
-    same = s.IntegerField(help_text="rows that are stored already, word for word")
+    add = s.IntegerField(help_text="rows that were stored; with check, rows that would be stored")
+    same = s.IntegerField(help_text="rows that were stored before with identical text")
     refused = s.IntegerField()
-    rows = RowReportSerializer(many=True, help_text="the refused ones first, up to 1,000")
-    passed_over = s.ListField(child=s.CharField(allow_blank=True), help_text="columns that were ignored")
+    rows = RowReportSerializer(many=True, help_text="rows of the file, refused rows first, up to 1,000")
+    passed_over = s.ListField(child=s.CharField(allow_blank=True), help_text="ignored columns")
 
     def get_prompt_set(self, row: PromptUpload) -> object:
         return _reference(row.prompt_set, name=row.name)
@@ -113,13 +113,13 @@ class ReplyUploadSerializer(ResponseSerializer):
 
     chatbot = NameReferenceSerializer()
     version = VersionReferenceSerializer()
-    add = s.IntegerField(help_text="rows that were stored; with check: that would be stored")
+    add = s.IntegerField(help_text="rows that were stored; with check, rows that would be stored")
     refused = s.IntegerField()
     prompts = s.IntegerField(source="report.prompts", help_text="number of prompts in the set")
     without_reply = s.IntegerField(help_text="number of prompts without a reply")
     missing = s.ListField(child=s.CharField(), help_text="prompt_ids without a reply, up to 1,000")
-    rows = RowReportSerializer(many=True, help_text="the refused ones first, up to 1,000")
-    passed_over = s.ListField(child=s.CharField(allow_blank=True), help_text="columns that were ignored")
+    rows = RowReportSerializer(many=True, help_text="rows of the file, refused rows first, up to 1,000")
+    passed_over = s.ListField(child=s.CharField(allow_blank=True), help_text="ignored columns")
 
     def get_chatbot(self, row: ReplyUpload) -> object:
         return _reference(row.chatbot, name=row.name)

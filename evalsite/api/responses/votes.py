@@ -1,4 +1,4 @@
-"""What is in an uploaded vote file, and what became of it."""
+"""The content of an uploaded vote file, and the result of its import."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,17 +15,19 @@ COUNTS = ("votes", "a_better", "b_better", "ties", "both_bad", "prompts", "annot
 
 @extend_schema_serializer(component_name="VoteFileProblem")
 class VoteFileProblemSerializer(ResponseSerializer):
-    """Why a file is refused, by its place, and what can be chosen to mend it."""
+    """The reason why a file is refused, its place, and the choices that correct it."""
 
     code = s.CharField()
-    message = s.CharField(help_text="with file, row and column")
+    message = s.CharField(help_text="message with file, row and column")
     hint = s.CharField(allow_blank=True)
-    row = s.IntegerField(allow_null=True, help_text="data row, from 1")
+    row = s.IntegerField(allow_null=True, help_text="number of the data row, from 1")
     line = s.IntegerField(allow_null=True)
     column = s.CharField(allow_blank=True)
-    columns = s.ListField(child=s.CharField(allow_blank=True), help_text="of the file, to choose a, b and winner from")
-    labels = s.ListField(child=s.CharField(), help_text="that need a meaning (map)")
-    encodings = s.ListField(child=s.CharField(), help_text="that may be named")
+    columns = s.ListField(
+        child=s.CharField(allow_blank=True), help_text="columns of the file, as choices for a, b and winner"
+    )
+    labels = s.ListField(child=s.CharField(), help_text="labels that need a meaning (map)")
+    encodings = s.ListField(child=s.CharField(), help_text="encodings that you can choose")
 
 
 @extend_schema_serializer(component_name="VoteFile")
@@ -34,13 +36,13 @@ class VoteFileSerializer(ResponseSerializer):
 
     id = s.UUIDField(source="public_id")
     state = s.ChoiceField(choices=["waiting", "checked", "imported", "refused"])
-    problem = VoteFileProblemSerializer(allow_null=True, help_text="of a refused file")
-    looks_like = s.CharField(allow_blank=True, help_text="the format by which it was recognised")
+    problem = VoteFileProblemSerializer(allow_null=True, help_text="problem of a refused file")
+    looks_like = s.CharField(allow_blank=True, help_text="recognised format")
     counts = s.DictField(child=s.IntegerField(), help_text=f"of a checked file: {', '.join(COUNTS)}; else votes")
     warnings = s.ListField(child=s.CharField())
-    campaign = s.CharField(allow_null=True, help_text="slug, once it is imported")
-    board = s.UUIDField(allow_null=True, help_text="id of the leaderboard, once it is imported")
-    created = s.BooleanField(allow_null=True, help_text="false: these votes were there already")
+    campaign = s.CharField(allow_null=True, help_text="slug of the campaign, once it is imported")
+    board = s.UUIDField(allow_null=True, help_text="id of the board, once it is imported")
+    created = s.BooleanField(allow_null=True, help_text="false if the same votes were imported before")
 
     def get_state(self, row: Inquiry) -> str:
         if row.answered_at is None:

@@ -37,7 +37,7 @@ class Command(BaseCommand):
             ("preferences", "the preferred and the other reply of each item (DPO), as JSON lines"),
             ("turns", "the judged turns of a live campaign as CSV, which selection_report reads"),
             ("card", "the card of the data: licence and fields"),
-            ("board", "the leaderboard as CSV"),
+            ("board", "the board as CSV"),
             ("log", "the public log of the board as JSON lines, with all that was not erased"),
         ):
             found = kinds.add_parser(kind, help=what)

@@ -1,4 +1,4 @@
-"""`manage.py import_votes FILE --campaign NAME`: import a vote file as a campaign with a leaderboard."""
+"""`manage.py import_votes FILE --campaign NAME`: import a vote file as a campaign with a board."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--visibility",
             choices=Campaign.Visibility.values,
-            help="who sees the leaderboard (default for a new one: everybody with the link)",
+            help="who sees the board (default for a new one: everybody with the link)",
         )
         parser.add_argument(
             "--where", metavar="COLUMN=VALUE", action="append", default=[], type=condition, help="as in rank"
