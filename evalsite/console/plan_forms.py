@@ -53,7 +53,7 @@ SCREENINGS = {
     ),
     Campaign.Screening.ACT: (
         _("Exclude them by the rule"),
-        _("After every refit; who then shows better is let in again. What people decide stands."),
+        _("After every update of the board; who then shows better is let in again. What people decide stands."),
     ),
     Campaign.Screening.OFF: (
         _("Leave them in"),
@@ -114,7 +114,10 @@ def _gold_share_field(help_text: Any) -> PercentField:
 
 def _batch_size_field(help_text: Any) -> forms.IntegerField:
     return forms.IntegerField(
-        label=_("Judgments between two refits"), help_text=help_text, min_value=1, max_value=MOST_IN_A_BATCH
+        label=_("Judgments between two updates of the board"),
+        help_text=help_text,
+        min_value=1,
+        max_value=MOST_IN_A_BATCH,
     )
 
 
@@ -158,7 +161,7 @@ class QualityForm(forms.Form):
         required=False,
         widget=forms.NumberInput(attrs={"step": "any"}),
     )
-    batch_size = _batch_size_field(_("Each refit selects the next comparisons again."))
+    batch_size = _batch_size_field(_("Each update selects the next comparisons again."))
     overlap_share = PercentField(
         label=_("Share, in percent"),
         help_text=_("A comparison is one pair on one prompt. 0: nobody is compared with the others."),
@@ -186,8 +189,8 @@ class QualityForm(forms.Form):
     tiers = forms.IntegerField(
         label=_("Tiers of chatbots"),
         help_text=_(
-            "A prompt may discriminate differently among strong and among weak chatbots. A tier has at least three"
-            " chatbots. 1: no tiers."
+            "A tier is a band of ability. A prompt may discriminate differently among strong and among weak chatbots. A"
+            " tier has at least three chatbots. 1: no tiers."
         ),
         min_value=1,
         max_value=MOST_TIERS,
@@ -206,7 +209,7 @@ class QualityForm(forms.Form):
         label=_("Fit redundant prompts as one prompt"),
         help_text=_(
             "If two prompts ask the same, their judgments are not independent, and intervals are too narrow. Groups are"
-            " found from the judgments at each refit."
+            " found from the judgments at each update of the board."
         ),
         required=False,
     )

@@ -30,7 +30,7 @@ class FilterChoice:
 
 @dataclass(frozen=True, slots=True)
 class Menu:
-    """A filter with its choices. note: what to know of their numbers of judgments."""
+    """A filter with its choices. note: what to know of them."""
 
     by: str
     label: str
@@ -88,4 +88,4 @@ def _tiers(board_state: BoardState, key: str, cut: Cut) -> list[Menu]:
         FilterChoice(label, links.to("board", **cut.asked(tier=tier)), tier == cut.tier)
         for tier, label in labels.items()
     ]
-    return [Menu("tier", _("Tier"), choices)]
+    return [Menu("tier", _("Tier"), choices, _("Tiers are bands of ability, the strongest first."))]
