@@ -14,6 +14,7 @@ from evalsite.boards.chart_data import MARGIN, Pair
 from evalsite.boards.feasibility import evidence_now
 from evalsite.boards.models import Board, BoardChartData, Decision, Refit, Slice, Snapshot
 from evalsite.boards.rows import PRELIMINARY_BELOW, BoardRow
+from evalsite.boards.slice_age import SliceAge, slice_age, slices_with_age
 from evalsite.boards.withdrawn_rows import ranked_rows, rows_now
 from evalsite.campaigns.limits import limits_now
 from evalsite.campaigns.models import Aspect, Campaign, Entrant, LiveSettings
@@ -46,6 +47,7 @@ class BoardState:
     decided_on: number of judgments that the decision used.
     verified: public IDs of chatbots whose organisation is verified.
     newcomers: chatbots that joined after the start and do not have their place yet.
+    age: whether the slice shows the state of the whole board, an earlier one or a later one.
     """
 
     board: Board
@@ -58,6 +60,7 @@ class BoardState:
     decided_on: int = 0
     verified: frozenset[str] = frozenset()
     newcomers: tuple[Newcomer, ...] = ()
+    age: SliceAge = SliceAge.SAME
 
     @property
     def rows(self) -> list[BoardRow]:
@@ -113,7 +116,9 @@ class BoardState:
     @property
     def slice_key(self) -> str:
         """Return the slice part of the tag; empty for the whole board."""
-        return f"/{self.slice.pk}.{self.slice.judgments}.{bool(self.slice.trouble):d}" if self.slice else ""
+        if self.slice is None:
+            return ""
+        return f"/{self.slice.pk}.{self.slice.judgments}.{bool(self.slice.trouble):d}.{self.age}"
 
     @property
     def aspect(self) -> Aspect:
@@ -222,7 +227,7 @@ def controls_style(campaign: Campaign | None) -> bool:
 
 def slices_of(board: Board) -> QuerySet[Slice]:
     """Return every filter that readers can choose."""
-    pieces: QuerySet[Slice] = board.slices.all()
+    pieces = slices_with_age(board)
     return pieces if controls_style(board.default_of) else pieces.exclude(by=Slice.By.STYLE)
 
 
@@ -314,6 +319,7 @@ def board_state_get(board: Board, wanted: Filter | None = None) -> BoardState:
         decision.decided_on if decision else 0,
         chatbots_verified(campaigns),
         newcomers_of(board.default_of, snapshot if piece is None else None),
+        SliceAge.SAME if piece is None else slice_age(piece),
     )
 
 

@@ -129,6 +129,7 @@ def _content_columns() -> dict[str, Subquery]:
         "slices_ranked": _summed(slices, "COUNT", of="own"),
         "slices_judgments": _summed(slices, "SUM", of="judgments"),
         "slices_chatbots": _summed(slices, "SUM", of="chatbots"),
+        "slices_at": Subquery(slices.exclude(looked_at=None).order_by("-looked_at").values("looked_at")[:1]),
         "judgments_open": _summed(open_now, "COUNT"),
     }
 

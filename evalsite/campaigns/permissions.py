@@ -68,7 +68,7 @@ WORDS: Mapping[Act, str | Promise] = {
     Act.EXTEND: _("extend its target"),
     Act.CAP_CALLS: _("limit what calls of live chatbots may cost"),
     Act.SHOW: _("change who sees its board, and what of it"),
-    Act.REFIT: _("ask for a refit now"),
+    Act.REFIT: _("update the board now"),
     Act.FULL_CHECK: _("ask for the full Bayesian check now"),
     Act.EXCLUDE: _("exclude an annotator"),
     Act.READMIT: _("re-admit an annotator"),

@@ -116,7 +116,10 @@ def _running_text(campaign: Campaign, outlook: CampaignStatus) -> str:
     if outlook.to_go is None and campaign.is_single:
         return _("It is going well. Its replies are being queued.")
     if outlook.to_go is None and outlook.looks_anew:
-        return _("The campaign continues with another target. The next refit checks whether its prompts suffice.")
+        return _(
+            "The campaign continues with another target. The next update of the board checks whether its prompts"
+            " suffice."
+        )
     if outlook.to_go is None:
         return _("It is going well. A forecast needs the first batches.")
     parts = [_("%(n)s judgments to go") % {"n": whole(outlook.to_go)}]
@@ -195,18 +198,21 @@ def money(amounts: Mapping[str, Decimal]) -> str:
 
 def alarm_text(alarm: StatusAlarm) -> str:
     words = {
-        "refit_fails": _("The refit fails and is tried again; the board before it is shown: %(value)s"),
+        "refit_fails": _("The update of the board fails and is tried again; the board before it is shown: %(value)s"),
         "slices_fail": _("A filtered board could not be fitted; the board itself goes on: %(value)s"),
         "proposals": _("Annotators whom the screening would exclude or re-admit, and you decide: %(value)s."),
-        "not_converged": _("The last fit did not converge; its intervals may be too narrow. Try a refit."),
-        "queue_empty": _("Nothing waits to be judged, and no plan is being made. Ask for one with “Refit now”."),
+        "not_converged": _(
+            "The last fit did not converge; its intervals may be too narrow. Choose “Update the board”."
+        ),
+        "queue_empty": _("Nothing waits to be judged, and no plan is being made. Ask for one with “Update the board”."),
         "unqualified": _(
             "The qualification keeps %(value)s annotators from work, which is most of them. Look at its items and its "
             "pass mark: programs must answer it, too."
         ),
         "skipped": _("Items that two or more annotators skipped: %(value)s. “Reopen skipped items” asks them again."),
         "refit_late": _(
-            "A refit has waited for more than five minutes. Check on the health page that a worker is running."
+            "An update of the board has waited for more than five minutes. Check on the health page that a worker is"
+            " running."
         ),
         "budget": _("Four fifths of the budget are spent: %(value)s judgments."),
     }

@@ -149,7 +149,7 @@ def act_labels() -> dict[Act, str]:
         Act.EXTEND: _("Extend the target"),
         Act.CAP_CALLS: _("Cost cap of calls"),
         Act.SHOW: _("Visibility"),
-        Act.REFIT: _("Refit now"),
+        Act.REFIT: _("Update the board"),
         Act.FULL_CHECK: _("Full check now"),
         Act.EXCLUDE: _("Exclude"),
         Act.READMIT: _("Re-admit"),

@@ -53,7 +53,7 @@ SCREENINGS = {
     ),
     Campaign.Screening.ACT: (
         _("Exclude them by the rule"),
-        _("After every refit; who then shows better is let in again. What people decide stands."),
+        _("After every update of the board; who then shows better is let in again. What people decide stands."),
     ),
     Campaign.Screening.OFF: (
         _("Leave them in"),
@@ -101,6 +101,37 @@ class PercentField(forms.FloatField):
         return None if percent is None else percent / 100
 
 
+def _gold_share_field(help_text: Any) -> PercentField:
+    return PercentField(
+        label=_("Gold, in percent of what an annotator is given"),
+        help_text=help_text,
+        min_value=0,
+        max_value=100 * MOST_SHARE,
+        required=False,
+        widget=forms.NumberInput(attrs={"step": "any"}),
+    )
+
+
+def _batch_size_field(help_text: Any) -> forms.IntegerField:
+    return forms.IntegerField(
+        label=_("Judgments between two updates of the board"),
+        help_text=help_text,
+        min_value=1,
+        max_value=MOST_IN_A_BATCH,
+    )
+
+
+def _screening_field(help_text: Any) -> forms.ChoiceField:
+    return forms.ChoiceField(
+        label=_("What happens to careless annotators"),
+        help_text=help_text,
+        choices=names_of(SCREENINGS),
+        required=False,
+        initial=Design().screening,
+        widget=forms.RadioSelect,
+    )
+
+
 class QualityForm(forms.Form):
     """Quality settings: how carefully a campaign asks."""
 
@@ -119,13 +150,8 @@ class QualityForm(forms.Form):
         min_value=60,
         max_value=LONGEST_LEASE_S,
     )
-    gold_share = PercentField(
-        label=_("Gold, in percent of what an annotator is given"),
-        help_text=_("Comparisons with a known answer, mixed in unseen. They are paid, and rank nobody. 0: none."),
-        min_value=0,
-        max_value=100 * MOST_SHARE,
-        required=False,
-        widget=forms.NumberInput(attrs={"step": "any"}),
+    gold_share = _gold_share_field(
+        _("Comparisons with a known answer, mixed in unseen. They are paid, and rank nobody. 0: none.")
     )
     gold_mark = PercentField(
         label=_("Gold that a careful annotator passes, in percent"),
@@ -135,13 +161,7 @@ class QualityForm(forms.Form):
         required=False,
         widget=forms.NumberInput(attrs={"step": "any"}),
     )
-
-    batch_size = forms.IntegerField(
-        label=_("Judgments between two refits"),
-        help_text=_("Each refit selects the next comparisons again."),
-        min_value=1,
-        max_value=MOST_IN_A_BATCH,
-    )
+    batch_size = _batch_size_field(_("Each update selects the next comparisons again."))
     overlap_share = PercentField(
         label=_("Share, in percent"),
         help_text=_("A comparison is one pair on one prompt. 0: nobody is compared with the others."),
@@ -158,24 +178,19 @@ class QualityForm(forms.Form):
         required=False,
         initial=OVERLAP_VOTES,
     )
-    screening = forms.ChoiceField(
-        label=_("What happens to careless annotators"),
-        help_text=_(
+    screening = _screening_field(
+        _(
             "Careless is who, on comparisons that others judged too, agrees with them no better than chance, or hardly:"
             " a correlation that is not significantly above 0, or is below 0.05, where a careful annotator would rarely"
             " come out so low. It takes 30 such comparisons. Careless is also who is shown to pass too little gold."
-        ),
-        choices=names_of(SCREENINGS),
-        required=False,
-        initial=Design().screening,
-        widget=forms.RadioSelect,
+        )
     )
 
     tiers = forms.IntegerField(
         label=_("Tiers of chatbots"),
         help_text=_(
-            "A prompt may discriminate differently among strong and among weak chatbots. A tier has at least three"
-            " chatbots. 1: no tiers."
+            "A tier is a band of ability. A prompt may discriminate differently among strong and among weak chatbots. A"
+            " tier has at least three chatbots. 1: no tiers."
         ),
         min_value=1,
         max_value=MOST_TIERS,
@@ -194,7 +209,7 @@ class QualityForm(forms.Form):
         label=_("Fit redundant prompts as one prompt"),
         help_text=_(
             "If two prompts ask the same, their judgments are not independent, and intervals are too narrow. Groups are"
-            " found from the judgments at each refit."
+            " found from the judgments at each update of the board."
         ),
         required=False,
     )
@@ -246,31 +261,18 @@ class SingleQualityForm(QualityForm):
     block_size = forms.IntegerField(
         label=_("Replies that an annotator is given at a time"), min_value=1, max_value=MOST_IN_A_BLOCK
     )
-    gold_share = PercentField(
-        label=_("Gold, in percent of what an annotator is given"),
-        help_text=_("Replies with a known answer, mixed in unseen. They are paid, and count nowhere. 0: none."),
-        min_value=0,
-        max_value=100 * MOST_SHARE,
-        required=False,
-        widget=forms.NumberInput(attrs={"step": "any"}),
+    gold_share = _gold_share_field(
+        _("Replies with a known answer, mixed in unseen. They are paid, and count nowhere. 0: none.")
     )
-    batch_size = forms.IntegerField(
-        label=_("Judgments between two refits"),
-        help_text=_("After each of them the board is brought up to date, and annotators are screened."),
-        min_value=1,
-        max_value=MOST_IN_A_BATCH,
+    batch_size = _batch_size_field(
+        _("After each of them the board is brought up to date, and annotators are screened.")
     )
-    screening = forms.ChoiceField(
-        label=_("What happens to careless annotators"),
-        help_text=_(
+    screening = _screening_field(
+        _(
             "Careless is who agrees with the others on the same replies no better than chance, or hardly (kappa), where"
             " a careful annotator would rarely come out so low. It takes 30 replies that others judged too. Careless is"
             " also who is shown to pass too little gold."
-        ),
-        choices=names_of(SCREENINGS),
-        required=False,
-        initial=Design().screening,
-        widget=forms.RadioSelect,
+        )
     )
 
 

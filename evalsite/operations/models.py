@@ -17,7 +17,7 @@ class Notice(models.Model):
 
     class Event(models.TextChoices):
         STOP = "stop", _("a campaign has stopped")
-        ALARM = "alarm", _("its refits fail")
+        ALARM = "alarm", _("its board cannot be updated")
         QUEUE = "queue", _("nothing waits to be judged")
         BUDGET = "budget", _("four fifths of its budget are spent")
         REACH = "reach", _("its target is out of reach")

@@ -70,10 +70,11 @@ def _event_text(event: str, facts: Facts) -> str:
         Notice.Event.STOP: _("%(campaign)s has stopped: %(reason)s."),
         Notice.Event.BUDGET: _("%(spent)s of the %(budget)s judgments of %(campaign)s are in."),
         Notice.Event.QUEUE: _(
-            "Nothing waits to be judged in %(campaign)s, and no plan is being made. Ask for a refit in the console."
+            "Nothing waits to be judged in %(campaign)s, and no plan is being made. Choose “Update the board” in the"
+            " console."
         ),
         Notice.Event.ALARM: _(
-            "The refits of %(campaign)s fail and are tried again; the board before them is shown: %(message)s"
+            "The board of %(campaign)s cannot be updated, which is tried again; the board before is shown: %(message)s"
         ),
     }
     if event == Notice.Event.QUEUE and "skipped" in facts:
@@ -136,7 +137,7 @@ def _subject(notice: Notice) -> str:
     """
     words = {
         Notice.Event.STOP: pgettext("subject of a mail", "a campaign has stopped"),
-        Notice.Event.ALARM: pgettext("subject of a mail", "its refits fail"),
+        Notice.Event.ALARM: pgettext("subject of a mail", "its board cannot be updated"),
         Notice.Event.QUEUE: pgettext("subject of a mail", "nothing waits to be judged"),
         Notice.Event.BUDGET: pgettext("subject of a mail", "four fifths of its budget are spent"),
         Notice.Event.REACH: pgettext("subject of a mail", "its target is out of reach"),

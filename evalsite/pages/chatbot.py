@@ -13,6 +13,7 @@ from evalsite.boards.events import BoardEvent, events_of
 from evalsite.boards.models import Slice
 from evalsite.boards.rows import BoardRow
 from evalsite.boards.selectors import BoardState, Moment, categories_version, chart_data_get, history
+from evalsite.boards.slice_age import categories_behind
 from evalsite.boards.withdrawn_rows import ranked_rows, unranked_rows
 from evalsite.campaigns.models import Campaign
 from evalsite.chatbots.models import Version
@@ -99,7 +100,8 @@ def chatbot_context(board_state: BoardState, key: str, chatbot: str) -> dict[str
     if campaign is not None and campaign.shows_replies:
         shown += newest_text(campaign, chatbot)  # Corrected replies are no longer public.
         shown += f"{_may_collect(board_state):d}"
-    fitted = categories_version(board_state.board)  # Categories are fitted after the whole board.
+    # Categories are fitted after the whole board.
+    fitted = f"{categories_version(board_state.board)}{categories_behind(board_state.board):d}"
     name = f"chatbot-{key}-{version_of(board_state)}-{shown}-{fitted}-{chatbot}"
     return cached_part(name, lambda: _context(board_state, key, chatbot))
 

@@ -9,7 +9,7 @@ from evalsite.boards.models import Board
 from evalsite.boards.selectors import BoardState, board_get
 from evalsite.core.errors import NotFound
 from evalsite.presentation.board_head import headline
-from evalsite.presentation.filter_text import missing_text, slice_title
+from evalsite.presentation.filter_text import age_text, missing_text, slice_title
 from evalsite.presentation.links import Links, whole_address
 from evalsite.presentation.ranking import Cut, parts_of
 
@@ -42,6 +42,7 @@ def embed_context(board_state: BoardState, key: str, look: EmbedOptions) -> dict
     return {
         "name": board_state.board.name,
         "slice": slice_title(board_state.slice) if board_state.slice else "",
+        "age": age_text(board_state.slice, board_state.age) if board_state.slice else "",
         "lacking": missing_text(board_state.slice) if board_state.slice and not rows else "",
         "url": links.to("board"),
         "theme": look.theme,

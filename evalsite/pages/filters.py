@@ -6,7 +6,8 @@ from django.utils.translation import gettext as _
 
 from evalsite.boards.models import Slice
 from evalsite.boards.selectors import BoardState, slices_of
-from evalsite.presentation.filter_text import label_of
+from evalsite.boards.slice_age import SliceAge, slice_age
+from evalsite.presentation.filter_text import behind_text, label_of
 from evalsite.presentation.links import Links
 from evalsite.presentation.ranking import Cut, tier_words
 
@@ -29,9 +30,12 @@ class FilterChoice:
 
 @dataclass(frozen=True, slots=True)
 class Menu:
+    """A filter with its choices. note: what to know of them."""
+
     by: str
     label: str
     choices: list[FilterChoice]
+    note: str = ""
 
     @property
     def parts(self) -> int:
@@ -65,7 +69,8 @@ def menus(board_state: BoardState, key: str, cut: Cut) -> list[Menu]:
             )
             for piece in own
         ]
-        found += [Menu(by, label, [first, *rest])] if own else []
+        is_behind = by == Slice.By.CATEGORY and any(slice_age(piece) == SliceAge.EARLIER for piece in own)
+        found += [Menu(by, label, [first, *rest], behind_text() if is_behind else "")] if own else []
     return [*found, *_tiers(board_state, key, cut)]
 
 
@@ -83,4 +88,4 @@ def _tiers(board_state: BoardState, key: str, cut: Cut) -> list[Menu]:
         FilterChoice(label, links.to("board", **cut.asked(tier=tier)), tier == cut.tier)
         for tier, label in labels.items()
     ]
-    return [Menu("tier", _("Tier"), choices)]
+    return [Menu("tier", _("Tier"), choices, _("Tiers are bands of ability, the strongest first."))]

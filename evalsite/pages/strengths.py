@@ -12,10 +12,12 @@ from django.utils.translation import gettext as _
 from evalsite.boards.models import Slice
 from evalsite.boards.rows import BoardRow
 from evalsite.boards.selectors import BoardState, Category, categories_of
+from evalsite.boards.slice_age import categories_behind
 from evalsite.boards.withdrawn_rows import ranked_rows, rows_now
 from evalsite.campaigns.models import Campaign
 from evalsite.chatbots.models import Reply
 from evalsite.presentation.chart_geometry import Axis, Whisker, axis_for, whisker
+from evalsite.presentation.filter_text import behind_text
 from evalsite.presentation.formatting import interval_text, rank_text, signed
 from evalsite.presentation.links import Links
 from evalsite.prompts.models import Prompt
@@ -50,12 +52,14 @@ class Strengths:
     """Categories, the strongest first.
 
     whole: position on the whole board, in percent of the axis.
+    note: what to know of their age; empty if they show the state of the whole board.
     """
 
     finding: str
     axis: Axis
     whole: float
     categories: list[InCategory]
+    note: str
 
 
 def strengths_of(row: BoardRow, board_state: BoardState, links: Links) -> Strengths | None:
@@ -73,7 +77,8 @@ def strengths_of(row: BoardRow, board_state: BoardState, links: Links) -> Streng
     reach = [row["ability"], *(bound for _category, own in found for bound in (own["lower"], own["upper"]))]
     axis = axis_for(reach, reach)
     shown = [_category_result(row, own, category, len(found), axis, links) for category, own in found]
-    return Strengths(_finding(shown), axis, axis.x(row["ability"]), shown)
+    note = behind_text() if categories_behind(board_state.board) else ""
+    return Strengths(_finding(shown), axis, axis.x(row["ability"]), shown, note)
 
 
 def _now(category: Category, board_state: BoardState) -> Category:

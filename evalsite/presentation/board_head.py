@@ -14,7 +14,7 @@ from evalsite.boards.rows import PRELIMINARY_BELOW, BoardRow
 from evalsite.boards.selectors import BoardState
 from evalsite.campaigns.models import Campaign, Entrant
 from evalsite.core.terminal import shown
-from evalsite.presentation.filter_text import slice_text, slice_title
+from evalsite.presentation.filter_text import age_text, slice_text, slice_title
 from evalsite.presentation.formatting import fixed, whole
 from evalsite.presentation.links import Links
 from evalsite.presentation.mode_notes import modes_note
@@ -46,6 +46,7 @@ def board_context(board_state: BoardState, key: str, *, here: str = "board", cut
         "slice": board_state.slice,
         "slice_name": slice_title(board_state.slice) if board_state.slice else "",
         "counted": slice_text(board_state.slice) if board_state.slice else "",
+        "age": age_text(board_state.slice, board_state.age) if board_state.slice else "",
         "modes": modes_note(mode_result_of(campaign)) if here == "board" and _has_modes(board_state) else None,
         "query": links.query,
         "headline": headline(rows, more_to_come=campaign is None or campaign.collecting),

@@ -4,6 +4,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from evalsite.boards.models import Slice
+from evalsite.boards.slice_age import SliceAge
 
 
 def label_of(piece: Slice) -> str:
@@ -36,6 +37,20 @@ def slice_text(piece: Slice) -> str:
         "style": _("Ranked as if all replies had the same length and markup."),
     }
     return words[piece.by] % {"value": label_of(piece)}
+
+
+def age_text(piece: Slice, age: SliceAge) -> str:
+    """Return how the slice's numbers differ in time from those of the whole board; empty if they do not."""
+    if piece.trouble or age == SliceAge.SAME:  # A failed fit is explained beside the ranking.
+        return ""
+    if age == SliceAge.LATER:
+        return _("These numbers are newer than those of the whole board. Its next update includes them.")
+    return _("These numbers are of an earlier state than those of the whole board. They will be updated next.")
+
+
+def behind_text() -> str:
+    """Return the note beside numbers of several categories, if some are older than the whole board."""
+    return _("Categories show an earlier state than the whole board. They will be updated next.")
 
 
 def missing_text(piece: Slice) -> str:

@@ -228,9 +228,11 @@ def _columns(cut: Cut, links: Links, given: Collection[str]) -> list[Column]:
     wins = _("Wins and half of the ties, known ones too. It depends on whom it met; the ability allows for that")
     drawn = _("Bar: where the ability plausibly lies. Dot: the best estimate. Line at 0: the average chatbot")
     average = _("Expected share of votes against the average chatbot of this board; a tie counts half")
+    places = _("Place by ability; in brackets the best and worst place the evidence still allows.")
+    classes = _("A line joins a class: the chatbots not shown as different from the strongest of them.")
     status = _("Preliminary: too few judgments to rely on it. Retired: a later version takes part in its place")
     heads = [
-        ("rank", _("Rank"), _("Place by ability; in brackets the best and worst place the evidence still allows")),
+        ("rank", _("Rank"), f"{places} {classes}"),
         ("name", _("Chatbot"), ""),
         ("drawn", _("Ability and its 95 % interval"), drawn),
         (
@@ -243,7 +245,7 @@ def _columns(cut: Cut, links: Links, given: Collection[str]) -> list[Column]:
         ("se", _("SE"), _("Standard error of the ability: smaller is surer")),
         ("win_rate", _("Wins"), wins),
         ("judgments", _("Judgments"), _("Comparisons this chatbot took part in")),
-        ("tier", _("Tier"), _("1: the strongest chatbots of this board")),
+        ("tier", _("Tier"), _("Band of ability; 1 has the strongest chatbots of this board")),
         ("status", _("Status"), status),
         ("organisation", _("Organisation"), ""),
         ("submitted", _("Submitted"), ""),

@@ -36,7 +36,7 @@ def check_ask(*, campaign: Campaign, by: User | None = None) -> FullCheck:
         Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
         snapshot = snapshot_current(board_default(campaign=campaign))
         if snapshot is None:
-            raise Conflict(_("There is no fit to check yet."), hint=_("Wait for the first refit."))
+            raise Conflict(_("There is no fit to check yet."), hint=_("Wait for the first update of the board."))
         done = checks_done(campaign).filter(input_sha256=snapshot.input_sha256).exclude(result=None).first()
         check = done or _new(campaign, snapshot)
         after = {"snapshot": snapshot.number, "judgments": snapshot.judgments, "known": done is not None}

@@ -18,6 +18,7 @@ from django.utils import timezone
 from evalsite.boards.models import Board, Slice
 from evalsite.boards.selectors import controls_style, slices_of, snapshot_current
 from evalsite.boards.services import board_default
+from evalsite.boards.slice_age import MARK_LENGTH, MIXED
 from evalsite.campaigns.models import Aspect, Campaign
 from evalsite.campaigns.services import REFIT
 from evalsite.chatbots.models import Reply, Version
@@ -87,11 +88,15 @@ def slices_ensured(board: Board) -> list[Slice]:
 
 
 def _mark(piece: Slice, campaign: Campaign, mark: str) -> str:
-    """Return a hash of what a slice's input depends on."""
-    if piece.by == Slice.By.STYLE:  # Of replies too, which are corrected by new rows.
+    """Return a hash of what a slice's input depends on. It begins as the whole board's does (boards.slice_age)."""
+    if piece.by not in MIXED:
+        return mark
+    if piece.by == Slice.By.MODE:
+        more = both_modes_mark(campaign, mark)
+    else:  # Of replies too, which are corrected by new rows.
         texts = Reply.objects.filter(version__entrants__campaign=campaign).aggregate(Max("pk"))
-        return hashlib.sha256(f"{mark};style {texts}".encode()).hexdigest()
-    return both_modes_mark(campaign, mark) if piece.by == Slice.By.MODE else mark
+        more = hashlib.sha256(f"{mark};style {texts}".encode()).hexdigest()
+    return mark[:MARK_LENGTH] + more[MARK_LENGTH:]
 
 
 def _categories(board: Board) -> list[str]:

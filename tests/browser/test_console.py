@@ -115,7 +115,7 @@ def set_up(page: Page, files: tuple[Path, list[Path]]) -> None:
     well(page, "setup-annotators")
     go_on(page, "Quality")
     page.get_by_label("Share, in percent").fill("20")
-    page.get_by_label("Judgments between two refits").fill("40")
+    page.get_by_label("Judgments between two updates of the board").fill("40")
     well(page, "setup-quality")
     go_on(page, "Stopping")
     expect(page.locator("#forecast table")).to_be_visible(timeout=90_000)

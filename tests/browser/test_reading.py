@@ -101,6 +101,29 @@ def test_on_a_phone_the_first_chatbot_is_above_the_fold(browser: Browser, judged
         assert sideways(page) <= 0
 
 
+@pytest.mark.parametrize("look", [WIDE, PHONE], ids=["wide", "phone"])
+def test_more_columns_are_shown_sorted_by_and_put_away(
+    browser: Browser, judged_site: str, look: dict[str, Any]
+) -> None:
+    with window(browser, base_url=judged_site, **look) as context:
+        page = context.new_page()
+        page.goto("/boards/demonstration/")
+        errors = page.locator(".ranking td.se")
+        expect(page.locator(".ranking td.ability").first).to_be_attached()
+        expect(errors).to_have_count(0)
+        page.get_by_role("link", name="More columns").click()
+        expect(errors).not_to_have_count(0)
+        errors.first.scroll_into_view_if_needed()
+        expect(errors.first).to_be_in_viewport()
+        page.get_by_role("columnheader", name="SE").get_by_role("link").click()
+        expect(page.get_by_role("columnheader", name="SE")).to_have_attribute("aria-sort", "ascending")
+        shown = [float(text) for text in errors.all_inner_texts()]
+        assert shown == sorted(shown)
+        assert sideways(page) <= 0, "the table scrolls in its own frame"
+        page.get_by_role("link", name="Fewer columns").click()
+        expect(errors).to_have_count(0)
+
+
 @pytest.mark.full
 def test_a_low_window_and_a_large_zoom_show_text(browser: Browser, place: Site) -> None:
     for width, height in ((844, 390), (640, 450)):

@@ -26,7 +26,7 @@ class Migration(InitialMigration):
                     models.CharField(
                         choices=[
                             ("stop", "a campaign has stopped"),
-                            ("alarm", "its refits fail"),
+                            ("alarm", "its board cannot be updated"),
                             ("queue", "nothing waits to be judged"),
                             ("budget", "four fifths of its budget are spent"),
                             ("reach", "its target is out of reach"),
@@ -74,7 +74,7 @@ class Migration(InitialMigration):
                     models.CharField(
                         choices=[
                             ("stop", "a campaign has stopped"),
-                            ("alarm", "its refits fail"),
+                            ("alarm", "its board cannot be updated"),
                             ("queue", "nothing waits to be judged"),
                             ("budget", "four fifths of its budget are spent"),
                             ("reach", "its target is out of reach"),

@@ -10,7 +10,7 @@ from django.utils.translation import ngettext
 
 from evalsite.boards.events import BoardEvent
 from evalsite.boards.rows import BoardRow
-from evalsite.boards.selectors import Moment
+from evalsite.boards.selectors import BoardState, Moment
 from evalsite.presentation.chart_geometry import Axis, ChartFrame, frame_for
 from evalsite.presentation.figures.base import Cell, Figure, FigureInput, Table
 from evalsite.presentation.formatting import fixed, plain, rank_text, signed, whole
@@ -181,7 +181,7 @@ class ErrorCurves:
 def precision(given: FigureInput) -> Figure:
     evidence = given.board_state.evidence
     target: float | None = evidence.get("target")
-    ahead = given.collecting and not evidence.get("out_of_reach")
+    ahead = given.collecting and not evidence.get("out_of_reach") and _is_decided(given.board_state)
     togo = evidence.get("judgments_to_go", 0.0) if ahead else 0.0
     rows: list[list[Cell]] = [
         [m.number, m.judgments, max(se), statistics.median(se), target, _at(given.record.at_random, m.judgments)]
@@ -231,6 +231,12 @@ def _random_words(course: Sequence[tuple[int, float]], judgments: int, largest: 
         return _("Asking at random would not have come so far within %(count)s judgments.") % {"count": whole(cost)}
     known = {"count": whole(cost), "percent": round(100 * cost / judgments)}
     return _("Asking at random would have taken about %(count)s judgments for this, %(percent)s %% of these.") % known
+
+
+def _is_decided(board_state: BoardState) -> bool:
+    """Return whether the last decision is about the snapshot shown. A snapshot is published before its decision."""
+    decision, snapshot = board_state.decision, board_state.snapshot
+    return decision is not None and snapshot is not None and decision.snapshot_id == snapshot.pk
 
 
 def _precision_words(se: float, target: float | None, togo: int) -> str:

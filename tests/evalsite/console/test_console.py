@@ -69,7 +69,7 @@ def test_the_overview_tells_what_is_wrong(owner: Client, judged: Campaign) -> No
 
 def test_the_overview_tells_of_a_loop_that_fails(owner: Client, judged: Campaign) -> None:
     alarm_raise(campaign=judged, message="SchedulerError: no plan")
-    assert "The refit fails and is tried again" in words(owner.get("/console/trial/"))
+    assert "The update of the board fails and is tried again" in words(owner.get("/console/trial/"))
 
 
 def test_what_the_screening_proposes_a_person_decides(owner: Client, judged: Campaign, bob: Annotator) -> None:
@@ -179,7 +179,7 @@ def test_judgments_are_filtered_and_go_on_page_by_page(
 
 def test_fits_tell_what_each_refit_changed(owner: Client, judged: Campaign) -> None:
     text = words(owner.get("/console/trial/fits/"))
-    assert "The last refit succeeded." in text
+    assert "The last update of the board succeeded." in text
     assert re.search(r"trial bot \d [+−]\d\.\d\d", text)
 
 

@@ -95,7 +95,7 @@ def test_a_target_that_may_be_out_of_reach_is_said_to_be_looked_at(
     )
     act_perform(key="trial", act=Act.EXTEND, user=alice, given=ActionArguments(target_se=0.4))
     text = words(owner.get("/console/trial/"))
-    assert "The next refit checks whether its prompts suffice." in text
+    assert "The next update of the board checks whether its prompts suffice." in text
     assert "judgments to go" not in words(owner.get("/boards/trial/"))
 
 

@@ -137,7 +137,7 @@ def test_an_alarm_is_told_when_it_is_raised_and_not_each_time_that_it_fails_agai
     for _ in range(3):
         alarm_raise(campaign=campaign, message="EngineError: no")
     run_jobs()
-    assert [mail.subject for mail in mailoutbox] == ["Trial: its refits fail"]
+    assert [mail.subject for mail in mailoutbox] == ["Trial: its board cannot be updated"]
     alarm_clear(campaign=campaign)
     alarm_raise(campaign=campaign, message="EngineError: again")
     run_jobs()

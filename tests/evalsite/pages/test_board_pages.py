@@ -183,6 +183,17 @@ class TestCharts:
         record.save()
         assert "random" not in FIGURES["precision"](given(judged)).finding, "of earlier releases"
 
+    def test_the_forecast_waits_for_the_decision_of_its_snapshot(self, judged: Campaign) -> None:
+        board_state = board_state_get(judged.default_board)
+        found = given(judged)
+        earlier = Snapshot.objects.filter(board=judged.default_board).earliest("pk")
+        assert board_state.decision is not None
+        board_state.decision.evidence |= {"judgments_to_go": 1234.0, "out_of_reach": 0.0}
+        decided = FIGURES["precision"](replace(found, board_state=board_state)).finding
+        board_state.decision.snapshot = earlier
+        waiting = FIGURES["precision"](replace(found, board_state=board_state)).finding
+        assert ("1,234 judgments to go" in decided, "to go" in waiting) == (True, False)
+
     def test_nothing_is_compared_with_a_campaign_that_asks_at_random(self, make_campaign: CampaignMaker) -> None:
         campaign = make_campaign(design=replace(OPEN, policy="random"))
         judge(campaign, annotator_enrol(campaign=campaign), blocks=2)

@@ -1,19 +1,22 @@
 """Pages agree: a number that several of them show is marked with one key and has one value, in every state."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from html import unescape
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
-from evalsite.accounts.models import User
-from evalsite.boards.models import Snapshot
+from evalsite.accounts.models import Organisation, User
+from evalsite.boards.models import Slice, Snapshot
 from evalsite.boards.selectors import board_state_get
 from evalsite.campaigns.limits import limits_of
 from evalsite.campaigns.models import Campaign, Entrant
 from evalsite.campaigns.services import (
+    REFIT,
+    campaign_create,
     campaign_extend,
     campaign_pause,
     campaign_resume,
@@ -23,10 +26,14 @@ from evalsite.campaigns.services import (
 )
 from evalsite.chatbots.models import Reply
 from evalsite.chatbots.services import chatbot_create, replies_add, version_create
+from evalsite.core import jobs
 from evalsite.judgments.models import Annotator
 from evalsite.judgments.services import annotator_enrol
+from evalsite.operations.services import campaign_open
 from evalsite.presentation.board_head import status
+from evalsite.prompts.services import NewPrompt, prompt_set_create
 from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
+from tests.shared import shared
 
 PAGES = (
     *("/", "/boards/trial/", "/boards/trial/?columns=more", "/boards/trial/charts/", "/boards/trial/method/"),
@@ -35,10 +42,10 @@ PAGES = (
 MARKED = re.compile(r'data-number="(\w+)"[^>]*>([^<]+)<')
 
 
-def numbers(reader: Client) -> dict[str, set[str]]:
+def numbers(reader: Client, pages: Iterable[str] = PAGES) -> dict[str, set[str]]:
     """Every marked number with its values over all pages."""
     found: dict[str, set[str]] = {}
-    for page in PAGES:
+    for page in pages:
         answer = reader.get(page)
         if answer.status_code == 200:
             for key, value in MARKED.findall(answer.content.decode()):
@@ -164,3 +171,86 @@ def test_a_campaign_without_judgments_is_not_going_well(campaign: Campaign, alic
     page = client.get("/console/trial/").content.decode()
     assert "nobody has judged yet" in page
     assert "going well" not in page
+
+
+OF_CATEGORY = [f"/boards/trial/{part}?category=maths" for part in ("", "charts/", "method/", "embed/")]
+EARLIER = "These numbers are of an earlier state than those of the whole board."
+SOME_EARLIER = "Categories show an earlier state than the whole board."
+
+
+@shared
+def categorised(organisation: Organisation) -> Campaign:
+    """A campaign with two categories, and a board of each."""
+    topics = ["maths", "travel"] * 20
+    new = [NewPrompt(f"p{n}", [{"speaker": "user", "text": f"Question {n}?"}], topic) for n, topic in enumerate(topics)]
+    prompts = prompt_set_create(organisation=organisation, name="topics", prompts=new)
+    design = replace(OPEN, batch_size=40, block_size=10, policy="random")
+    campaign = campaign_create(organisation=organisation, name="T", slug="trial", prompt_set=prompts, design=design)
+    for n in range(4):
+        version = version_create(chatbot=chatbot_create(organisation=organisation, name=f"bot {n}"))
+        replies = {prompt: f"Bot {n} on {prompt.key}." for prompt in prompts.prompts.all()}
+        replies_add(version=version, replies=replies, origin=Reply.Origin.FILE)
+        entrant_add(campaign=campaign, version=version)
+    campaign_open(campaign=campaign)
+    run_jobs()
+    judge_batches(campaign, 2)
+    run_jobs()
+    return campaign
+
+
+def judge_batches(campaign: Campaign, count: int) -> None:
+    """Fill batches; the whole board is fitted after each, and its categories are not."""
+    annotator = annotator_enrol(campaign=campaign)
+    for _ in range(count):
+        judge(campaign, annotator, blocks=4)
+        while jobs.job_is_due(REFIT):
+            jobs.work_once("test")
+
+
+def read(client: Client, page: str) -> str:
+    return unescape(client.get(page).content.decode())
+
+
+def test_pages_of_a_category_say_that_it_is_older_until_it_is_fitted(categorised: Campaign, client: Client) -> None:
+    counted = {}
+    for state, reach in {
+        "fitted": lambda: None,
+        "waiting": lambda: judge_batches(categorised, 1),
+        "fitted again": run_jobs,
+    }.items():
+        reach()
+        pages = {page: read(client, page) for page in OF_CATEGORY}
+        counted[state] = (
+            numbers(client, OF_CATEGORY)["ranked"],
+            {EARLIER in content for content in pages.values()},
+            SOME_EARLIER in read(client, "/boards/trial/"),
+        )
+    sizes = [next(iter(ranked)) for ranked, *_ in counted.values()]
+    assert [len(ranked) for ranked, *_ in counted.values()] == [1, 1, 1]
+    assert sizes[0] == sizes[1] != sizes[2]
+    assert [told for _, *told in counted.values()] == [[{False}, False], [{True}, True], [{False}, False]]
+    assert EARLIER not in read(client, "/boards/trial/")
+
+
+def test_pages_agree_while_the_board_of_a_category_is_older(categorised: Campaign, alice: User, client: Client) -> None:
+    client.force_login(alice)
+    judge_batches(categorised, 1)
+    everywhere = numbers(client)
+    of_category = numbers(client, OF_CATEGORY)
+    assert {key: values for key, values in everywhere.items() if len(values) > 1} == {}
+    assert {key: values for key, values in of_category.items() if len(values) > 1} == {}
+    assert (of_category["judgments"], of_category["annotators"]) == (everywhere["judgments"], everywhere["annotators"])
+
+
+def test_a_chatbots_page_says_that_its_categories_are_older(categorised: Campaign, client: Client) -> None:
+    chatbot = f"/boards/trial/chatbots/{categorised.entrants.all()[0].version.chatbot.public_id}/"
+    before = SOME_EARLIER in read(client, chatbot)
+    judge_batches(categorised, 1)
+    during = SOME_EARLIER in read(client, chatbot)
+    run_jobs()
+    assert (before, during, SOME_EARLIER in read(client, chatbot)) == (False, True, False)
+
+
+def test_a_category_that_knows_more_votes_than_the_whole_board_says_so(categorised: Campaign, client: Client) -> None:
+    Slice.objects.filter(value="maths").update(seen="of later votes", looked_at=timezone.now())
+    assert "These numbers are newer than those of the whole board." in read(client, OF_CATEGORY[0])

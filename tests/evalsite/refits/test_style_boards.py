@@ -5,11 +5,13 @@ from dataclasses import replace
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from evalsite.accounts.models import Organisation
-from evalsite.boards.models import BoardChartData, Slice
+from evalsite.boards.models import BoardChartData, Refit, Slice
 from evalsite.boards.selectors import Filter, board_state_get, slices_of, snapshot_current, style_result
 from evalsite.boards.services import board_default
+from evalsite.boards.slice_age import SliceAge
 from evalsite.campaigns.models import Campaign, PlanSpec
 from evalsite.campaigns.plans import PlanOptions
 from evalsite.campaigns.services import campaign_create, entrant_add, refit_request
@@ -82,6 +84,12 @@ def test_board_at_equal_style_is_fitted_after_the_refit(wordy: Campaign) -> None
     assert as_judged["bot 2"]["rank"] == 1
     assert equal["bot 2"]["ability"] < as_judged["bot 2"]["ability"]
     assert set(result.ranks_as_judged.values()) == {1, 2, 3}
+
+
+def test_board_at_equal_style_shows_the_state_of_the_whole_board(wordy: Campaign) -> None:
+    before = board_state_get(board_default(campaign=wordy), EQUAL).age
+    Refit.objects.filter(board=board_default(campaign=wordy)).update(seen="of later votes", finished_at=timezone.now())
+    assert (before, board_state_get(board_default(campaign=wordy), EQUAL).age) == (SliceAge.SAME, SliceAge.EARLIER)
 
 
 def test_both_boards_are_one_click_apart(wordy: Campaign, stranger: Client) -> None:
