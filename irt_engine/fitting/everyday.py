@@ -212,12 +212,13 @@ def _find(
     made: FitDesign, votes: AnnotatedVotes | None, start: WarmStart | None, progress: Progress | None
 ) -> tuple[Solution, AnnotatorEffects | None]:
     """Return the solution, and the effects of the votes' annotators."""
-    from .annotator_estimation import estimate_annotators
     from .expectations import CellEvaluator
 
     with CellEvaluator(made.problem, made.effects) as cells:
         if votes is None:
             return _settled(cells, made, None, start, progress), None
+        from .annotator_estimation import estimate_annotators  # late: it loads scipy.optimize
+
         first, steps, estimates = estimate_annotators(cells, made, votes)
         found = estimates.informed(cells, _settled(cells, made, (first, steps), start, progress))
         return found, estimates.effects()
