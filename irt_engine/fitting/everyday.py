@@ -233,10 +233,13 @@ def _settled(
 ) -> Solution:
     """Return the solution; its variances are the given ones if they cannot be estimated."""
     from .joint_mode import find_joint_mode
+    from .subsample_start import start_of_subsample
     from .variational import solve, solve_from, state_at
     from .warm_start import state_of
 
     state = state_of(made, start, cells) if start else None
+    if state is None and first is None:
+        state = start_of_subsample(cells)
     found = solve_from(cells, state, progress) if state else None
     if found is None:
         if first is None:
