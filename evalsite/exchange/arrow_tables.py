@@ -10,6 +10,8 @@ import io
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from evalsite.exchange.coded_columns import CodedColumn
 from evalsite.exchange.errors import FormatError
 from evalsite.exchange.file_opening import MAX_BYTES, MAX_RECORD, OpenedFile
@@ -134,4 +136,4 @@ def _cells(name: str, column: Any, varied: set[str]) -> Sequence[str]:
     values = coded.dictionary.to_pylist()
     if len(column) > _FEW and len(values) > 0.9 * len(column):
         varied.add(name)
-    return CodedColumn(values, coded.indices.to_numpy())
+    return CodedColumn(values, np.from_dlpack(coded.indices))  # `to_numpy` would load pandas, a quarter of a second

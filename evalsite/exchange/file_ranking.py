@@ -22,7 +22,6 @@ from irt_engine.posterior import Posterior, difference_of
 from irt_engine.posterior.differences import Differences, differences_of
 from irt_engine.responses import ResponseTable
 from irt_engine.responses.style import StyleDifferences
-from irt_engine.sandwich import prompt_sandwich
 from scheduler.estimator import campaign_priors, estimate_with_warm_start
 from scheduler.tiers import TIERS
 
@@ -299,6 +298,8 @@ def _style(posterior: Posterior, without: Posterior, style: StyleDifferences) ->
 
 
 def _sandwich(table: ResponseTable, posterior: Posterior) -> SandwichCheck:
+    from irt_engine.sandwich import prompt_sandwich  # late: it loads scipy.sparse
+
     found = prompt_sandwich(table)
     differences = differences_of(found.ability, found.covariance, np.ones(len(found.chatbots), np.int64))
     here = posterior.differences() if posterior.chatbots else None

@@ -212,12 +212,13 @@ def _find(
     made: FitDesign, votes: AnnotatedVotes | None, start: WarmStart | None, progress: Progress | None
 ) -> tuple[Solution, AnnotatorEffects | None]:
     """Return the solution, and the effects of the votes' annotators."""
-    from .annotator_estimation import estimate_annotators
     from .expectations import CellEvaluator
 
     with CellEvaluator(made.problem, made.effects) as cells:
         if votes is None:
             return _settled(cells, made, None, start, progress), None
+        from .annotator_estimation import estimate_annotators  # late: it loads scipy.optimize
+
         first, steps, estimates = estimate_annotators(cells, made, votes)
         found = estimates.informed(cells, _settled(cells, made, (first, steps), start, progress))
         return found, estimates.effects()
@@ -232,10 +233,13 @@ def _settled(
 ) -> Solution:
     """Return the solution; its variances are the given ones if they cannot be estimated."""
     from .joint_mode import find_joint_mode
+    from .subsample_start import start_of_subsample
     from .variational import solve, solve_from, state_at
     from .warm_start import state_of
 
     state = state_of(made, start, cells) if start else None
+    if state is None and first is None:
+        state = start_of_subsample(cells)
     found = solve_from(cells, state, progress) if state else None
     if found is None:
         if first is None:

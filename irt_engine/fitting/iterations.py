@@ -142,6 +142,8 @@ class _Iterations:
             if self.way.curved and far > (_SETTLED if self.curvature else _CLOSE):
                 q = (factors, covariance) if far < self.way.bent_below else None
                 self.curvature = curvature_at(self.cells, state, factors.information, q, expectations, learn=self.learn)
+                if self.mixer:
+                    self.mixer.forget()
             return self.curvature
 
         taken = _round(self.cells, state, bend, self.way, learn=self.learn)

@@ -18,7 +18,9 @@ _SUFFICIENT = 1e-4  # share of the promised rise that a step must keep (Armijo)
 _HALVINGS = 40
 
 
-def find_joint_mode(cells: CellEvaluator, start: Point, *, progress: Progress | None = None) -> tuple[Point, int]:
+def find_joint_mode(
+    cells: CellEvaluator, start: Point, *, log_sd: FloatArray | None = None, progress: Progress | None = None
+) -> tuple[Point, int]:
     """Return a point near the joint mode.
 
     Contradictory votes can make the last steps very small; the variational iterations continue from there.
@@ -29,6 +31,8 @@ def find_joint_mode(cells: CellEvaluator, start: Point, *, progress: Progress | 
         The cells.
     start : Point
         Where to start.
+    log_sd : ndarray of float, shape (L,), optional
+        Log SDs of the effects; by default the given ones, with almost no reply effects.
     progress : callable, optional
         Called after every step.
 
@@ -37,7 +41,8 @@ def find_joint_mode(cells: CellEvaluator, start: Point, *, progress: Progress | 
     tuple of (Point, int)
         The point after at most `MOST_STEPS` steps, and the number of steps.
     """
-    log_sd = cells.effects.start_without_replies()
+    if log_sd is None:
+        log_sd = cells.effects.start_without_replies()
     point, expectations = start, cells.evaluate(start, log_sd, None)
     for steps in range(MOST_STEPS):
         step = cells.factor(expectations.information, cells.effects.precision(log_sd)).step(expectations.gradient)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from irt_engine.arrays import BoolArray, FloatArray, IntArray
 from irt_engine.models.parameters import Information, Point
 from irt_engine.models.reply_effects import ReplyColumns
 from irt_engine.models.thresholds import PromptModel
-from irt_engine.models.tier_effects import TierParts
+from irt_engine.models.tier_effects import TierParts, kept_starts
 
 from .kernel_data import SlotInformation
 from .kernel_protocol import Kernels
@@ -89,6 +89,32 @@ class FitProblem:
     def own(self) -> IntArray:
         """Return the columns (n, 2) of each cell's replies, counted from P; shape (n, 0) without reply effects."""
         return self.replies.own if self.replies else np.empty((len(self.col), 0), np.int64)
+
+    def of_cells(self, kept: BoolArray) -> FitProblem:
+        """Return the problem of a part of the cells, with the same parameters but no reply effects.
+
+        Parameters
+        ----------
+        kept : ndarray of bool, shape (n,)
+            The cells of the part.
+
+        Returns
+        -------
+        FitProblem
+            The problem, in which slots may have no cells.
+        """
+        return replace(
+            self,
+            starts=kept_starts(self.starts, kept),
+            counts=self.counts[kept],
+            weight=self.weight[kept],
+            again=self.again[kept],
+            col=self.col[kept],
+            coef=self.coef[kept],
+            parts=self.parts.of_cells(kept) if self.parts else None,
+            replies=None,
+            offset=None if self.offset is None else self.offset[kept],
+        )
 
     def slot_information(self, information: Information) -> SlotInformation:
         """Return the information of the cells and their design for the kernels.

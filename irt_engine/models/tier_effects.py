@@ -11,11 +11,11 @@ slot. The results return by the transpose: gradients L' d and information L' I L
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from irt_engine.arrays import FloatArray, IntArray
+from irt_engine.arrays import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,6 +42,21 @@ class TierParts:
     def tiers(self) -> int:
         """Return the number of tiers, T."""
         return int(self.share.shape[1])
+
+    def of_cells(self, kept: BoolArray) -> TierParts:
+        """Return the same parts with a part of the cells.
+
+        Parameters
+        ----------
+        kept : ndarray of bool, shape (n,)
+            The cells to keep.
+
+        Returns
+        -------
+        TierParts
+            The parts, some of which may have no cells.
+        """
+        return replace(self, starts=kept_starts(self.starts, kept))
 
     def of(self, slots: slice) -> slice:
         """Return the parts of consecutive slots.
@@ -152,6 +167,24 @@ class TierParts:
         narrow: FloatArray = np.delete(wide, np.s_[1 : 1 + self.tiers], axis=1)
         narrow[:, 0] += np.einsum("kt,kt...->k...", share, wide[:, 1 : 1 + self.tiers])
         return narrow
+
+
+def kept_starts(starts: IntArray, kept: BoolArray) -> IntArray:
+    """Return the first cell of each group after a part of the cells was kept.
+
+    Parameters
+    ----------
+    starts : ndarray of int, shape (K + 1,)
+        First cell of each group.
+    kept : ndarray of bool, shape (n,)
+        The cells that were kept.
+
+    Returns
+    -------
+    ndarray of int, shape (K + 1,)
+        First kept cell of each group.
+    """
+    return np.concatenate([[0], np.cumsum(kept)])[starts]
 
 
 def _up(narrow: FloatArray, share: FloatArray) -> FloatArray:

@@ -48,6 +48,20 @@ def test_only_json_goes_to_standard_output_and_warnings_go_to_standard_error(wri
     assert warned == [f"Warning: {warning}" for warning in document["warnings"]]
 
 
+def test_rank_loads_no_library_that_it_does_not_need(write: Write, tmp_path: Path) -> None:
+    program = (
+        "import sys, manage\n"
+        f"sys.argv = ['manage.py', 'rank', {str(write(VOTES))!r}, '--csv']\n"
+        "manage.main()\n"
+        "print([name for name in ('pandas', 'scipy.optimize', 'scipy.stats', 'statsmodels') if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True,
+        timeout=PATIENCE_S, env=environment(tmp_path),
+    )  # fmt: skip
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
 def test_an_unknown_label_ends_with_status_2_a_place_and_no_traceback(write: Write, tmp_path: Path) -> None:
     path = write(VOTES.replace("model_b,3", "model_x,3", 1))
     done = rank(tmp_path, path, "--json")

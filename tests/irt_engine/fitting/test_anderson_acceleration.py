@@ -94,3 +94,24 @@ def test_a_move_that_repeats_itself_is_no_division_by_nothing() -> None:
     mixer = AndersonAccelerator(np.ones(2))
     for _ in range(4):
         assert np.isfinite(mixer.next(np.ones(2), np.full(2, 1.001), 1e-3)).all()
+
+
+def test_forgotten_rounds_of_another_map_leave_no_trace() -> None:
+    slopes = np.linspace(0.1, 0.95, 30)
+    first, then = linear(slopes), linear(slopes[::-1])
+
+    def end_after(others: int, *, forgotten: bool) -> np.ndarray:
+        start = 0.01 * np.random.default_rng(1).standard_normal(len(slopes))
+        x, mixer = start, AndersonAccelerator(np.ones(len(slopes)), share=1.0)
+        for _ in range(others):
+            x = mixer.next(x, first(x), 0.01)
+        if forgotten:
+            mixer.forget()
+        x = start
+        for _ in range(5):
+            x = mixer.next(x, then(x), 0.01)
+        return x
+
+    alone = end_after(0, forgotten=False)
+    assert np.array_equal(end_after(4, forgotten=True), alone)
+    assert not np.allclose(end_after(4, forgotten=False), alone)
