@@ -261,7 +261,7 @@ def execute_for_rows(
         each(one, [(*same, *values) for values in different])
         return
     unnested = ", ".join(f"%s::{kind}[]" for kind in types)
-    names = ", ".join("abcdefgh"[: len(types)])
+    names = ", ".join("abcdefghijk"[: len(types)])
     statement = together.format(given=f"UNNEST({unnested}) AS given ({names})")
     with _cursor() as cursor:
         cursor.execute(statement, _bound([*same, *(list(column) for column in zip(*different, strict=True))]))
