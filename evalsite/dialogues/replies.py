@@ -7,12 +7,14 @@ a reserve, it makes the turn void: not judged, but paid, and the conversation go
 import uuid
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
+from typing import Any, NamedTuple
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from evalsite.campaigns.models import Campaign, Entrant
+from evalsite.campaigns.models import Campaign
 from evalsite.chatbots.models import Reply
+from evalsite.core.composed import composed
 from evalsite.core.db import write_transaction
 from evalsite.dialogues.chatbot_sets import entrants_available
 from evalsite.dialogues.history import history_of, turn_continue, turn_rng
@@ -34,23 +36,46 @@ UNREACHABLE, DEADLINE = "unreachable", "deadline"
 Ended = (CallRequest.State.DONE, CallRequest.State.FAILED)
 
 
-def replies_request(turn: Turn, entrants: Iterable[Entrant], messages: Sequence[Message]) -> None:
+class Seat(NamedTuple):
+    """An entrant (key) that takes part in a conversation, with its endpoint (key) and the state of that."""
+
+    entrant: int
+    endpoint: int
+    state: str
+
+    @property
+    def is_called(self) -> bool:
+        return self.state in CALLED
+
+
+def seats_of(conversation: Conversation) -> list[Seat]:
+    """Return the chatbots that take part in a conversation now."""
+    return [Seat(*seat) for seat in _seats(conversation.pk)]
+
+
+@composed
+def _seats(conversation: int) -> QuerySet[ConversationEntrant, Any]:
+    seated = ConversationEntrant.objects.filter(conversation=conversation, left_at=None).order_by("entrant")
+    return seated.values_list("entrant", "entrant__version__endpoint", "entrant__version__endpoint__state")
+
+
+def replies_request(turn: Turn, seats: Sequence[Seat], messages: Sequence[Message]) -> None:
     """Queue one call for each chatbot. They end with the turn's deadline."""
-    stored, entrants = messages_stored(messages), list(entrants)
+    stored = messages_stored(messages)
     requests = requests_enqueue(
         [
             CallRequest(
-                endpoint=entrant.version.endpoint,
+                endpoint_id=seat.endpoint,
                 messages=stored,
                 priority=LIVE_PRIORITY,
                 give_up_at=turn.deadline,
             )
-            for entrant in entrants
+            for seat in seats
         ]
     )
     TurnReply.objects.bulk_create(
-        TurnReply(turn=turn, entrant=entrant, request=request)
-        for entrant, request in zip(entrants, requests, strict=True)
+        TurnReply(turn=turn, entrant_id=seat.entrant, request=request)
+        for seat, request in zip(seats, requests, strict=True)
     )
 
 
@@ -222,8 +247,7 @@ def _reserves(turn: Turn, rows: Sequence[TurnReply], now: datetime) -> list[Turn
     conversation.save(update_fields=["chatbot_set"])
     turn.deadline = now + timedelta(seconds=conversation.campaign.live.turn_deadline_s)
     turn.save(update_fields=["deadline"])
-    entrants = Entrant.objects.filter(pk__in=taken).select_related("version__endpoint")
-    replies_request(turn, entrants, messages_now(turn))
+    replies_request(turn, [seat for seat in seats_of(conversation) if seat.entrant in taken], messages_now(turn))
     return list(turn.replies.filter(entrant__in=taken).select_related("request__endpoint"))
 
 
