@@ -7,7 +7,7 @@ and of calls use this; everything else uses the ORM as it is.
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
@@ -36,9 +36,9 @@ BITS = 63  # of the numbers that a database takes
 def composed(compose: Callable[Params, "QuerySet[ModelT, Row]"]) -> Callable[Params, list[Row]]:
     """Turn a function that returns a query into one that returns its rows.
 
-    The arguments are whole numbers, texts, times, public ids, and lists of them. They must go into the query as they
-    are, because the function runs once for each kind of database and length of lists. Its other values stand in the
-    text: PostgreSQL uses the partial indexes of states for no prepared value.
+    The arguments are whole numbers, texts, days, times, public ids, and lists of them. They must go into the query as
+    they are, because the function runs once for each kind of database and length of lists. Its other values stand in
+    the text: PostgreSQL uses the partial indexes of states for no prepared value.
     """
     statements: dict[Any, _Statement] = {}
 
@@ -95,6 +95,7 @@ class _Marks:
         marks: Mapping[type, Any] = {
             int: FIRST_MARK + count,
             str: f"mark {count}",
+            date: date(2000, 1, 1) + timedelta(days=count),
             datetime: datetime(2000, 1, 1, tzinfo=UTC) + timedelta(microseconds=count),
             uuid.UUID: uuid.UUID(int=count),
         }
@@ -104,6 +105,8 @@ class _Marks:
 
 
 def _as_bound(value: Any) -> Any:
+    if type(value) is date:
+        return connection.ops.adapt_datefield_value(value)
     return as_stored(value) if isinstance(value, uuid.UUID | datetime) else value
 
 
