@@ -16,6 +16,7 @@ from evalsite.campaigns.models import Campaign
 from evalsite.chatbots.models import Reply
 from evalsite.core.composed import composed
 from evalsite.core.db import write_transaction
+from evalsite.core.row_updates import rows_update
 from evalsite.dialogues.chatbot_sets import entrants_available
 from evalsite.dialogues.history import history_of, turn_continue, turn_rng
 from evalsite.dialogues.locking import conversations_lock
@@ -33,6 +34,7 @@ from evalsite.judgments.models import Assignment, Candidate, Place
 
 AFTER_DEADLINE = timedelta(seconds=3)  # a call that ends at the deadline is recorded by then
 UNREACHABLE, DEADLINE = "unreachable", "deadline"
+CHANGED = ("state", "text", "hmac", "flags", "error_class", "finished_at", "position", "reply")
 Ended = (CallRequest.State.DONE, CallRequest.State.FAILED)
 
 
@@ -81,15 +83,29 @@ def replies_request(turn: Turn, seats: Sequence[Seat], messages: Sequence[Messag
 
 def requests_ended(numbers: Sequence[int]) -> None:
     """Take over the replies of ended requests (keys). Runs in the transaction that records their calls."""
-    turns = Turn.objects.filter(replies__request__in=numbers, state=Turn.State.WAITING)
-    turns_advance(turns.values_list("conversation", flat=True).distinct())
+    turns_advance(set(_waiting(list(numbers))))
     texts_forget(numbers)
+
+
+@composed
+def _waiting(requests: list[int]) -> QuerySet[TurnReply, Any]:
+    """Return the conversations (keys) of the waiting turns that these requests are for."""
+    replies = TurnReply.objects.filter(request__in=requests, turn__state=Turn.State.WAITING).order_by()
+    return replies.values_list("turn__conversation", flat=True)
 
 
 def texts_forget(numbers: Iterable[int]) -> None:
     """Empty the texts of ended requests (keys): an erasure finds the others. A reply that came too late is not kept."""
-    settled = TurnReply.objects.filter(request__in=list(numbers)).exclude(state=TurnReply.State.WAITING)
-    CallRequest.objects.filter(pk__in=settled.values("request"), state__in=Ended).update(messages=[], reply=None)
+    settled = _settled(list(numbers))
+    for request in settled:
+        request.messages, request.reply = [], None
+    rows_update(settled, ["messages", "reply"])
+
+
+@composed
+def _settled(requests: list[int]) -> QuerySet[CallRequest, CallRequest]:
+    ended = CallRequest.objects.filter(pk__in=requests, state__in=Ended)
+    return ended.filter(turn_reply__state__in=[TurnReply.State.CAME, TurnReply.State.FAILED])
 
 
 def turns_sweep() -> None:
@@ -118,10 +134,16 @@ def requests_lock(conversation: int) -> list[int]:
 def turns_advance(conversations: Iterable[int]) -> None:
     """Advance the waiting turn of each conversation (key) as far as its calls have ended."""
     locked = {one.pk: one for one in conversations_lock(conversations)}
-    turns = list(Turn.objects.filter(conversation__in=locked, state=Turn.State.WAITING).select_related("prompt"))
+    turns = _turns_waiting(list(locked))
     for turn in turns:
         turn.conversation = locked[turn.conversation_id]
     turns_settle(turns)
+
+
+@composed
+def _turns_waiting(conversations: list[int]) -> QuerySet[Turn, Turn]:
+    waiting = Turn.objects.filter(conversation__in=conversations, state=Turn.State.WAITING)
+    return waiting.select_related("prompt").order_by("pk")
 
 
 def turns_settle(turns: Sequence[Turn]) -> None:
@@ -131,7 +153,7 @@ def turns_settle(turns: Sequence[Turn]) -> None:
     """
     now = timezone.now()
     rows = _rows_of(turns)
-    _settle(rows, now)
+    changed = _settle(rows, now)
     for turn in turns:
         failed = [row for row in rows if row.turn_id == turn.pk and row.state == TurnReply.State.FAILED]
         if turn.number == 1 and failed:
@@ -144,7 +166,9 @@ def turns_settle(turns: Sequence[Turn]) -> None:
             came[row.turn_id].append(row)
     seated = _seated(ended)
     complete = [turn for turn in ended if {row.entrant_id for row in came[turn.pk]} == seated[turn.conversation_id]]
+    changed |= {row.pk: row for turn in complete for row in came[turn.pk]}
     turns_release([(turn, came[turn.pk]) for turn in complete], now)
+    rows_update(list(changed.values()), CHANGED)
     for turn in ended:
         if turn not in complete:
             turn_void(turn, came[turn.pk], now)
@@ -152,36 +176,52 @@ def turns_settle(turns: Sequence[Turn]) -> None:
 
 def _rows_of(turns: Sequence[Turn]) -> list[TurnReply]:
     known = {turn.pk: turn for turn in turns}
-    related = "request__endpoint", "entrant__version__chatbot"
-    rows = list(TurnReply.objects.filter(turn__in=known).select_related(*related)) if known else []
+    rows = _replies(list(known))
     for row in rows:
         row.turn = known[row.turn_id]
     return rows
 
 
+@composed
+def _replies(turns: list[int]) -> QuerySet[TurnReply, TurnReply]:
+    related = "request__endpoint", "entrant__version__chatbot"
+    return TurnReply.objects.filter(turn__in=turns).select_related(*related).order_by("pk")
+
+
 def _seated(turns: Sequence[Turn]) -> dict[int, set[int]]:
     """Return the entrants (keys) that take part in each conversation (key)."""
     found: dict[int, set[int]] = {turn.conversation_id: set() for turn in turns}
-    members = ConversationEntrant.objects.filter(conversation__in=found, left_at=None) if found else []
-    for member in members:
-        found[member.conversation_id].add(member.entrant_id)
+    for conversation, entrant in _members(list(found)):
+        found[conversation].add(entrant)
     return found
+
+
+@composed
+def _members(conversations: list[int]) -> QuerySet[ConversationEntrant, Any]:
+    seated = ConversationEntrant.objects.filter(conversation__in=conversations, left_at=None)
+    return seated.values_list("conversation", "entrant")
 
 
 def _flags(rows: Sequence[TurnReply]) -> dict[int, list[str]]:
     """Return the flags of the calls that gave these replies, by request."""
     done = [row.request_id for row in rows if row.request.state == CallRequest.State.DONE]
-    calls = Call.objects.filter(request__in=done, error_class="").order_by("pk")
-    return {request: list(flags) for request, flags in calls.values_list("request", "flags")} if done else {}
+    return {request: list(flags) for request, flags in _call_flags(done)}
 
 
-def _settle(rows: Sequence[TurnReply], now: datetime) -> None:
-    """Take over the outcomes of the calls that have ended. Their texts can be erased then (`texts_forget`)."""
+@composed
+def _call_flags(requests: list[int]) -> QuerySet[Call, Any]:
+    calls = Call.objects.filter(request__in=requests, error_class="")
+    return calls.order_by("pk").values_list("request", "flags")
+
+
+def _settle(rows: Sequence[TurnReply], now: datetime) -> dict[int, TurnReply]:
+    """Take over the outcomes of the calls that have ended. Their texts can be erased then (`texts_forget`).
+
+    Returns the changed replies by their keys. They are not written yet.
+    """
     waiting = [row for row in rows if row.state == TurnReply.State.WAITING]
     flags = _flags(waiting)
-    settled = [row for row in waiting if _outcome_take(row, flags.get(row.request_id, []), now)]
-    if settled:
-        TurnReply.objects.bulk_update(settled, ["state", "text", "hmac", "flags", "error_class", "finished_at"])
+    return {row.pk: row for row in waiting if _outcome_take(row, flags.get(row.request_id, []), now)}
 
 
 def _outcome_take(row: TurnReply, flags: list[str], now: datetime) -> bool:
@@ -258,7 +298,10 @@ def messages_now(turn: Turn) -> list[Message]:
 
 
 def turns_release(turns: Sequence[tuple[Turn, Sequence[TurnReply]]], now: datetime) -> None:
-    """Show all replies of each turn at once in a random order, and issue the assignment to judge them."""
+    """Show all replies of each turn at once in a random order, and issue the assignment to judge them.
+
+    The caller writes the positions of the replies.
+    """
     if not turns:
         return
     shown: list[tuple[int, TurnReply]] = []
@@ -273,7 +316,6 @@ def turns_release(turns: Sequence[tuple[Turn, Sequence[TurnReply]]], now: dateti
     )
     for (position, row), reply in zip(shown, replies, strict=True):
         row.position, row.reply = position, reply
-    TurnReply.objects.bulk_update([row for _, row in shown], ["position", "reply"])
     assignments_issue(turns, Assignment.State.ISSUED, now)
     Candidate.objects.bulk_create(
         Candidate(assignment=row.turn.assignment, position=position, entrant_id=row.entrant_id, reply=row.reply)
@@ -281,7 +323,7 @@ def turns_release(turns: Sequence[tuple[Turn, Sequence[TurnReply]]], now: dateti
     )
     for turn, _ in turns:
         turn.state, turn.released_at = Turn.State.RELEASED, now
-    Turn.objects.bulk_update([turn for turn, _ in turns], ["state", "released_at", "assignment"])
+    rows_update([turn for turn, _ in turns], ["state", "released_at", "assignment"])
 
 
 def turn_void(turn: Turn, came: Sequence[TurnReply], now: datetime) -> None:
