@@ -11,7 +11,7 @@ from datetime import UTC, date, datetime, timedelta
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
-from django.db import connection
+from django.db import connection, connections
 from django.db.models import Model, QuerySet
 from django.db.models.query import (
     FlatValuesListIterable,
@@ -169,9 +169,9 @@ def _converter(compiler: Any) -> Callable[[Sequence[Any]], list[Any]]:
     steps = [(place, step, column) for place, (found, column) in converters.items() for step in found]
 
     def converted(row: Sequence[Any]) -> list[Any]:
-        values = list(row)
+        values, database = list(row), connections[connection.alias]
         for place, step, column in steps:
-            values[place] = step(values[place], column, connection)
+            values[place] = step(values[place], column, database)
         return values
 
     return converted

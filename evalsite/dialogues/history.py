@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from django.db.models import QuerySet
 
 from evalsite.core.composed import composed
+from evalsite.core.row_writes import row_add
 from evalsite.dialogues.models import Continuation, Conversation, Turn, TurnReply, Utterance
 from evalsite.dialogues.texts import text_hmac
 from evalsite.endpoints.adapters.base import Message
@@ -79,9 +80,8 @@ def turn_continue(
     conversation = turn.conversation
     text = written if reply is None else reply.text
     drawn = how in {Continuation.How.RANDOM_OF_SELECTED, Continuation.How.RANDOM_OF_NONE}
-    row = Continuation.objects.create(turn=turn, how=how, reply=reply, seed=conversation.seed if drawn else None)
+    row = Continuation(turn=turn, how=how, reply=reply, seed=conversation.seed if drawn else None)
     (hashed,) = text_hmac(conversation, text)
-    Utterance.objects.create(
-        conversation=conversation, turn=turn, speaker=Utterance.Speaker.CHATBOT, text=text, hmac=hashed
-    )
-    return row
+    said = Utterance(conversation=conversation, turn=turn, speaker=Utterance.Speaker.CHATBOT, text=text, hmac=hashed)
+    row_add(said)
+    return row_add(row)

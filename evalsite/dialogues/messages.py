@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict
-from evalsite.core.row_updates import rows_update
+from evalsite.core.row_writes import row_add, rows_update
 from evalsite.dialogues.history import Line, Transcript, history_in, transcript_of
 from evalsite.dialogues.locking import conversation_lock, over_error
 from evalsite.dialogues.models import LONGEST_MESSAGE, Conversation, Turn, Utterance
@@ -101,24 +101,24 @@ def _check_may_post(conversation: Conversation, states: Sequence[str]) -> None:
 
 def _turn(conversation: Conversation, number: int, text: str, key: str) -> Turn:
     now, live = timezone.now(), conversation.campaign.live
-    prompt = Prompt.objects.create(
+    prompt = Prompt(
         prompt_set_id=conversation.campaign.prompt_set_id,
         key=f"{conversation.public_id}:{number}",
         turns=None,
         origin=Prompt.Origin.LIVE,
     )
-    turn = Turn.objects.create(
+    turn = Turn(
         conversation=conversation,
         number=number,
         message_key=key,
         counts=number > 1 or live.count_first_turn,
-        prompt=prompt,
+        prompt=row_add(prompt),
         deadline=now + timedelta(seconds=live.turn_deadline_s),
     )
+    row_add(turn)
     (hashed,) = text_hmac(conversation, text)
-    Utterance.objects.create(
-        conversation=conversation, turn=turn, speaker=Utterance.Speaker.USER, text=text, hmac=hashed
-    )
+    said = Utterance(conversation=conversation, turn=turn, speaker=Utterance.Speaker.USER, text=text, hmac=hashed)
+    row_add(said)
     conversation.active_at = now
     rows_update([conversation], ["active_at"])
     return turn

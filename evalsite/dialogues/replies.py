@@ -16,7 +16,7 @@ from evalsite.campaigns.models import Campaign
 from evalsite.chatbots.models import Reply
 from evalsite.core.composed import composed
 from evalsite.core.db import write_transaction
-from evalsite.core.row_updates import rows_update
+from evalsite.core.row_writes import rows_add, rows_update
 from evalsite.dialogues.chatbot_sets import entrants_available
 from evalsite.dialogues.history import history_of, turn_continue, turn_rng
 from evalsite.dialogues.locking import conversations_lock
@@ -75,10 +75,8 @@ def replies_request(turn: Turn, seats: Sequence[Seat], messages: Sequence[Messag
             for seat in seats
         ]
     )
-    TurnReply.objects.bulk_create(
-        TurnReply(turn=turn, entrant_id=seat.entrant, request=request)
-        for seat, request in zip(seats, requests, strict=True)
-    )
+    asked = zip(seats, requests, strict=True)
+    rows_add([TurnReply(turn=turn, entrant_id=seat.entrant, request=request) for seat, request in asked])
 
 
 def requests_ended(numbers: Sequence[int]) -> None:
@@ -310,17 +308,17 @@ def turns_release(turns: Sequence[tuple[Turn, Sequence[TurnReply]]], now: dateti
         turn_rng(turn, "order").shuffle(order)
         shown += enumerate(order)
     live = Reply.Origin.LIVE
-    replies = Reply.objects.bulk_create(
+    replies = rows_add([
         Reply(version_id=row.entrant.version_id, prompt=row.turn.prompt, text=None, sha256=None, origin=live)
         for _, row in shown
-    )
+    ])  # fmt: skip
     for (position, row), reply in zip(shown, replies, strict=True):
         row.position, row.reply = position, reply
     assignments_issue(turns, Assignment.State.ISSUED, now)
-    Candidate.objects.bulk_create(
+    rows_add([
         Candidate(assignment=row.turn.assignment, position=position, entrant_id=row.entrant_id, reply=row.reply)
         for position, row in shown
-    )
+    ])  # fmt: skip
     for turn, _ in turns:
         turn.state, turn.released_at = Turn.State.RELEASED, now
     rows_update([turn for turn, _ in turns], ["state", "released_at", "assignment"])
@@ -343,13 +341,11 @@ def assignments_issue(
 ) -> None:
     """Create the assignment of each turn, with a place of its own."""
     items = [item_of(turn.prompt_id, [row.entrant_id for row in rows]) for turn, rows in turns]
-    places = Place.objects.bulk_create(
+    places = rows_add([
         Place(campaign=turn.conversation.campaign, prompt=turn.prompt, item=item)
         for (turn, _), item in zip(turns, items, strict=True)
-    )
-    made = Assignment.objects.bulk_create(
-        _assignment(turn, place, state, now) for (turn, _), place in zip(turns, places, strict=True)
-    )
+    ])  # fmt: skip
+    made = rows_add([_assignment(turn, place, state, now) for (turn, _), place in zip(turns, places, strict=True)])
     for (turn, _), assignment in zip(turns, made, strict=True):
         turn.assignment = assignment
 

@@ -13,7 +13,7 @@ from evalsite.campaigns.models import LiveSettings
 from evalsite.core.composed import composed
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput
-from evalsite.core.row_updates import rows_update
+from evalsite.core.row_writes import rows_update
 from evalsite.dialogues.history import replies_shown, turn_continue, turn_rng
 from evalsite.dialogues.locking import over_error, turn_lock
 from evalsite.dialogues.models import LONGEST_MESSAGE, Continuation, Turn, TurnReply

@@ -14,7 +14,7 @@ from django.utils import timezone
 from evalsite.chatbots.models import Reply
 from evalsite.chatbots.services import replies_add
 from evalsite.core.composed import composed
-from evalsite.core.row_updates import rows_update
+from evalsite.core.row_writes import rows_add, rows_update
 from evalsite.endpoints.check_progress import check_advance
 from evalsite.endpoints.drift_alarms import models_observe
 from evalsite.endpoints.health import health_judge
@@ -107,7 +107,7 @@ class RecordingBatch:
 
     def write(self) -> int:
         """Write everything, and update what depends on it. Return the number of calls."""
-        Call.objects.bulk_create(self._calls, batch_size=200)
+        rows_add(self._calls)
         for number, texts in self._replies.items():
             _store(self.endpoints[number], texts)
         for request in [*self._done, *self._changed]:

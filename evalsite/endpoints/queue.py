@@ -22,7 +22,7 @@ from django.utils import timezone
 from evalsite.core.composed import composed
 from evalsite.core.db import CLOCK_SET_BACK, write_transaction
 from evalsite.core.encryption import SecretUnreadable, decrypt
-from evalsite.core.row_updates import rows_update
+from evalsite.core.row_writes import MOST_ADDED, rows_add, rows_update
 from evalsite.endpoints.adapters.base import AdapterOptions, Message
 from evalsite.endpoints.messages import messages_of
 from evalsite.endpoints.models import CallBudget, CallRequest, Endpoint, EndpointCheck
@@ -61,7 +61,8 @@ class PlannedCall:
 
 def requests_enqueue(requests: Sequence[CallRequest]) -> list[CallRequest]:
     """Queue requests in the caller's transaction, and wake callers when it commits."""
-    made = CallRequest.objects.bulk_create(requests, batch_size=500)
+    few = len(requests) <= MOST_ADDED
+    made = rows_add(requests) if few else CallRequest.objects.bulk_create(requests, batch_size=500)
     if made:
         wake()
     return made

@@ -1,4 +1,4 @@
-"""Queries that are composed once give what the ORM gives, for any values; so do updates of many rows."""
+"""Queries that are composed once give what the ORM gives, for any values; so do writes of rows."""
 
 import uuid
 from datetime import datetime, timedelta
@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from evalsite.campaigns.models import Campaign, PlanSpec
 from evalsite.core.composed import composed
-from evalsite.core.row_updates import rows_update
+from evalsite.core.row_writes import row_add, rows_add, rows_update
 from evalsite.judgments.models import Annotator
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
@@ -107,3 +107,17 @@ def test_updated_rows_hold_what_the_orm_writes() -> None:
         one.kind, one.created_at = ["human", "model", "human"][number], timezone.now() - timedelta(days=number)
     rows_update(people, ["kind", "created_at"])
     assert [values_of(one) for one in people] == [values_of(Annotator.objects.get(pk=one.pk)) for one in people]
+
+
+@pytest.mark.parametrize("count", [0, 1, 3, 30])
+def test_added_rows_hold_what_they_were_given(count: int) -> None:
+    made = rows_add([Annotator(kind="human") for _ in range(count)])
+    assert [values_of(one) for one in made] == [values_of(Annotator.objects.get(pk=one.pk)) for one in made]
+    assert Annotator.objects.count() == count
+
+
+def test_added_row_can_be_saved_again() -> None:
+    made = row_add(Annotator(kind="human"))
+    made.kind = "model"
+    made.save()
+    assert list(Annotator.objects.values_list("pk", "kind")) == [(made.pk, "model")]
