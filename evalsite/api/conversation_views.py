@@ -35,12 +35,13 @@ from evalsite.api.responses.conversations import (
 from evalsite.core.errors import InvalidInput
 from evalsite.core.http import unchanged
 from evalsite.dialogues.endings import conversation_end, conversation_leave
+from evalsite.dialogues.history import Transcript
 from evalsite.dialogues.messages import message_post
+from evalsite.dialogues.models import Conversation
 from evalsite.dialogues.reports import reply_report
 from evalsite.dialogues.selectors import conversation_get, conversation_view, etag_get, turn_id_get
 from evalsite.dialogues.starting import conversation_start
 from evalsite.dialogues.turns import turn_judge, turn_skip
-from evalsite.judgments.models import Annotator
 
 LONGEST_KEY = 100
 
@@ -59,9 +60,9 @@ def message_key(request: Request, *, required: bool) -> str:
     return key if len(key) <= LONGEST_KEY else hashlib.sha256(key.encode()).hexdigest()
 
 
-def shown(annotator: Annotator, conversation: uuid.UUID, *, status: int = 200) -> Response:
-    """Return the conversation as it is now."""
-    view = conversation_view(conversation_get(annotator=annotator, conversation_id=conversation))
+def shown(conversation: Conversation, transcript: Transcript | None = None, *, status: int = 200) -> Response:
+    """Return a conversation that was read or written just now."""
+    view = conversation_view(conversation, transcript)
     return Response(ConversationSerializer.render(view), status=status, headers={"ETag": view.etag})
 
 
@@ -122,7 +123,7 @@ class MessageView(BaseView):
         given = checked_body(MessageRequest, request)
         key = message_key(request, required=True)
         posted = message_post(annotator=annotator, conversation_id=conversation, key=key, **given)
-        return shown(annotator, conversation, status=201 if posted.created else 200)
+        return shown(posted.turn.conversation, posted.transcript, status=201 if posted.created else 200)
 
 
 class TurnJudgmentView(BaseView):
@@ -140,7 +141,7 @@ class TurnJudgmentView(BaseView):
         given: dict[str, Any] = checked_body(TurnJudgmentRequest, request)
         turn_id = turn_id_get(annotator=annotator, conversation_id=conversation, number=number)
         judged = turn_judge(annotator=annotator, turn_id=turn_id, choices=given.pop("answers"), **given)
-        return shown(annotator, conversation, status=201 if judged.created else 200)
+        return shown(judged.turn.conversation, status=201 if judged.created else 200)
 
 
 class TurnSkipView(BaseView):
@@ -151,8 +152,7 @@ class TurnSkipView(BaseView):
         annotator = admitted_caller(request, "skip", settings.ANSWERS_PER_MINUTE)
         given = checked_body(SkipRequest, request)
         turn_id = turn_id_get(annotator=annotator, conversation_id=conversation, number=number)
-        turn_skip(annotator=annotator, turn_id=turn_id, **given)
-        return shown(annotator, conversation)
+        return shown(turn_skip(annotator=annotator, turn_id=turn_id, **given).conversation)
 
 
 class ReportView(BaseView):
@@ -174,8 +174,7 @@ class EndView(BaseView):
     def post(self, request: Request, conversation: uuid.UUID) -> Response:
         annotator = admitted_caller(request, "answer", settings.ANSWERS_PER_MINUTE)
         given = checked_body(EndRequest, request)
-        conversation_end(annotator=annotator, conversation_id=conversation, **given)
-        return shown(annotator, conversation)
+        return shown(conversation_end(annotator=annotator, conversation_id=conversation, **given))
 
 
 class DepartureView(BaseView):
@@ -185,5 +184,4 @@ class DepartureView(BaseView):
     def post(self, request: Request, conversation: uuid.UUID) -> Response:
         annotator = admitted_caller(request, "return", settings.ANSWERS_PER_MINUTE)
         checked_body(EmptyRequest, request)
-        conversation_leave(annotator=annotator, conversation_id=conversation)
-        return shown(annotator, conversation)
+        return shown(conversation_leave(annotator=annotator, conversation_id=conversation))

@@ -14,6 +14,7 @@ from evalsite.campaigns.models import Aspect, Campaign, Entrant, GoldItem, Onboa
 from evalsite.chatbots.models import Reply, Version
 from evalsite.chatbots.selectors import replies_counted
 from evalsite.core.audit import audit_of
+from evalsite.core.composed import composed
 from evalsite.core.errors import NotAllowed, NotFound
 from evalsite.prompts.models import PromptSet
 
@@ -133,17 +134,32 @@ def campaign_of_member(*, key: str, user: User | None) -> Campaign:
 
 def aspect_primary(campaign: Campaign) -> Aspect:
     """Return the primary question of the campaign."""
-    return campaign.rubric.aspects.get(position=0)
+    (primary,) = _aspects_first(campaign.rubric_id)
+    return primary
 
 
-def aspects_of(campaign: int) -> list[Aspect]:
+@composed
+def _aspects_first(rubric: int) -> QuerySet[Aspect, Aspect]:
+    return Aspect.objects.filter(rubric=rubric, position=0)
+
+
+@composed
+def aspects_of(campaign: int) -> QuerySet[Aspect, Aspect]:
     """Return the aspects of a campaign (its key), the primary one first."""
-    return list(Aspect.objects.filter(rubric__campaigns=campaign).order_by("position"))
+    return Aspect.objects.filter(rubric__campaigns=campaign).order_by("position")
 
 
 def onboarding_of(campaign: Campaign) -> Onboarding:
     """Return the campaign's onboarding, or the defaults."""
-    return Onboarding.objects.filter(campaign=campaign).first() or Onboarding(campaign=campaign)
+    for found in _onboardings(campaign.pk):
+        found.campaign = campaign
+        return found
+    return Onboarding(campaign=campaign)
+
+
+@composed
+def _onboardings(campaign: int) -> QuerySet[Onboarding, Onboarding]:
+    return Onboarding.objects.filter(campaign=campaign)
 
 
 def campaigns_to_judge() -> QuerySet[Campaign]:

@@ -14,7 +14,16 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from django.apps.registry import Apps
-from django.db import Error, InterfaceError, NotSupportedError, OperationalError, connection, models, transaction
+from django.db import (
+    Error,
+    InterfaceError,
+    NotSupportedError,
+    OperationalError,
+    connection,
+    connections,
+    models,
+    transaction,
+)
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 from django.db.backends.utils import CursorWrapper
@@ -188,15 +197,14 @@ def read_joined(kinds: Sequence[type[models.Model]], statement: str, params: Seq
     """
     found = [list(row) for row in rows(statement, params)]
     shapes = [([field.attname for field in kind._meta.concrete_fields], kind) for kind in kinds]
+    database = connections[connection.alias]
     read: list[list[Any]] = [[] for _ in found]
     begin = 0
     for names, kind in shapes:
         end = begin + len(names)
-        for index, column in _columns_of(kind):
-            for convert in [*connection.ops.get_db_converters(column), *column.get_db_converters(connection)]:
-                for row in found:
-                    # same conversion as in the ORM
-                    row[begin + index] = convert(row[begin + index], column, connection)
+        for index, convert, column in _converters_of(kind, database.vendor):
+            for row in found:
+                row[begin + index] = convert(row[begin + index], column, database)
         for row, together in zip(found, read, strict=True):
             together.append(kind.from_db(connection.alias, names, row[begin:end]))
         begin = end
@@ -213,8 +221,14 @@ def columns(model: type[models.Model], of: str) -> str:
 
 
 @cache
-def _columns_of(model: type[models.Model]) -> list[tuple[int, Any]]:
-    return list(enumerate(field.get_col(model._meta.db_table) for field in model._meta.concrete_fields))
+def _converters_of(model: type[models.Model], vendor: str) -> list[tuple[int, Any, Any]]:
+    """Return the conversions of the ORM for a model: the place of a column, the function, and the column."""
+    columns = [field.get_col(model._meta.db_table) for field in model._meta.concrete_fields]
+    return [
+        (index, convert, column)
+        for index, column in enumerate(columns)
+        for convert in [*connection.ops.get_db_converters(column), *column.get_db_converters(connection)]
+    ]
 
 
 def _cursor() -> CursorWrapper:
@@ -261,7 +275,7 @@ def execute_for_rows(
         each(one, [(*same, *values) for values in different])
         return
     unnested = ", ".join(f"%s::{kind}[]" for kind in types)
-    names = ", ".join("abcdefgh"[: len(types)])
+    names = ", ".join("abcdefghijk"[: len(types)])
     statement = together.format(given=f"UNNEST({unnested}) AS given ({names})")
     with _cursor() as cursor:
         cursor.execute(statement, _bound([*same, *(list(column) for column in zip(*different, strict=True))]))

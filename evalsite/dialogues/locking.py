@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
+from evalsite.core.composed import composed
 from evalsite.core.errors import Conflict, NotFound
 from evalsite.dialogues.models import Conversation, Turn
 from evalsite.judgments.models import Annotator
@@ -13,26 +14,45 @@ from evalsite.judgments.models import Annotator
 
 def conversation_lock(annotator: Annotator, conversation_id: uuid.UUID) -> Conversation:
     """Lock and return the annotator's conversation. Raises NotFound, also for those of others."""
-    own = _locked().filter(public_id=conversation_id, annotator=annotator)
-    found = own.first()
-    if found is None:
+    found = _own(conversation_id, annotator.pk)
+    if not found:
         raise NotFound(_("You have no such conversation."), hint=_("Start one."), field="conversation")
-    return found
+    return found[0]
 
 
 def turn_lock(annotator: Annotator, turn_id: uuid.UUID) -> Turn:
     """Lock the conversation of the annotator's turn, and return the turn. Raises NotFound."""
-    conversation = _locked().filter(turns__public_id=turn_id, annotator=annotator).first()
-    if conversation is None:
+    conversations = _own_by_turn(turn_id, annotator.pk)
+    if not conversations:
         raise NotFound(_("You have no such turn."), hint=_("Read the conversation again."), field="turn")
-    turn = Turn.objects.select_related("assignment", "prompt").get(public_id=turn_id)
-    turn.conversation = conversation
+    (turn,) = _turn(turn_id)
+    turn.conversation = conversations[0]
     return turn
 
 
 def conversations_lock(numbers: Iterable[int]) -> list[Conversation]:
     """Lock and return these conversations (keys) in one order."""
-    return list(_locked().filter(pk__in=list(numbers)).order_by("pk"))
+    return _by_key(list(numbers))
+
+
+@composed
+def _own(public_id: uuid.UUID, annotator: int) -> QuerySet[Conversation, Conversation]:
+    return _locked().filter(public_id=public_id, annotator=annotator)
+
+
+@composed
+def _own_by_turn(turn_id: uuid.UUID, annotator: int) -> QuerySet[Conversation, Conversation]:
+    return _locked().filter(turns__public_id=turn_id, annotator=annotator)
+
+
+@composed
+def _turn(turn_id: uuid.UUID) -> QuerySet[Turn, Turn]:
+    return Turn.objects.select_related("assignment", "prompt").filter(public_id=turn_id).order_by()
+
+
+@composed
+def _by_key(numbers: list[int]) -> QuerySet[Conversation, Conversation]:
+    return _locked().filter(pk__in=numbers).order_by("pk")
 
 
 def _locked() -> QuerySet[Conversation]:

@@ -8,27 +8,30 @@ from datetime import timedelta
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from evalsite.campaigns.models import Entrant
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict
-from evalsite.dialogues.history import history_of
+from evalsite.core.row_writes import row_add, rows_update
+from evalsite.dialogues.history import Line, Transcript, history_in, transcript_of
 from evalsite.dialogues.locking import conversation_lock, over_error
 from evalsite.dialogues.models import LONGEST_MESSAGE, Conversation, Turn, Utterance
-from evalsite.dialogues.replies import replies_request, turns_settle
+from evalsite.dialogues.replies import replies_request, seats_of, turns_settle
 from evalsite.dialogues.texts import text_hmac, text_required
 from evalsite.dialogues.turn_limits import turns_done
 from evalsite.endpoints.adapters.base import Message
-from evalsite.endpoints.states import CALLED
 from evalsite.judgments.models import Annotator
 from evalsite.prompts.models import Prompt
 
 
 @dataclass(frozen=True, slots=True)
 class PostedMessage:
-    """The turn of a message. `created` False: the same message had been posted before."""
+    """The turn of a message. `created` False: the same message had been posted before.
+
+    `transcript` is that of the conversation with this message; None if it is not known.
+    """
 
     turn: Turn
     created: bool
+    transcript: Transcript | None
 
 
 def message_post(*, annotator: Annotator, conversation_id: uuid.UUID, text: str, key: str) -> PostedMessage:
@@ -45,14 +48,20 @@ def message_post(*, annotator: Annotator, conversation_id: uuid.UUID, text: str,
     text = text_required(text, longest=LONGEST_MESSAGE, field="text")
     with write_transaction():
         conversation = conversation_lock(annotator, conversation_id)
-        turns = list(conversation.turns.all())
-        posted = next((turn for turn in turns if turn.message_key == key), None)
+        before = transcript_of(conversation)
+        posted = next((turn for turn in before.turns if turn.message_key == key), None)
         if posted is not None:
             _check_same(conversation, posted, text)
-            return PostedMessage(posted, created=False)
-        _check_may_post(conversation, [turn.state for turn in turns])
-        turn = _turn(conversation, len(turns) + 1, text, key)
-    return PostedMessage(turn, created=True)
+            return PostedMessage(posted, created=False, transcript=before)
+        _check_may_post(conversation, [turn.state for turn in before.turns])
+        turn = _turn(conversation, len(before.turns) + 1, text, key)
+        seats = seats_of(conversation)
+        replies_request(turn, seats, [*history_in(before.lines), Message("user", text)])
+        if not all(seat.is_called for seat in seats):
+            turns_settle([turn])
+            return PostedMessage(turn, created=True, transcript=None)
+    said = Line(turn.number, turn.state, Utterance.Speaker.USER, text, None)
+    return PostedMessage(turn, created=True, transcript=Transcript([*before.turns, turn], [*before.lines, said]))
 
 
 def _check_same(conversation: Conversation, posted: Turn, text: str) -> None:
@@ -92,29 +101,24 @@ def _check_may_post(conversation: Conversation, states: Sequence[str]) -> None:
 
 def _turn(conversation: Conversation, number: int, text: str, key: str) -> Turn:
     now, live = timezone.now(), conversation.campaign.live
-    prompt = Prompt.objects.create(
+    prompt = Prompt(
         prompt_set_id=conversation.campaign.prompt_set_id,
         key=f"{conversation.public_id}:{number}",
         turns=None,
         origin=Prompt.Origin.LIVE,
     )
-    turn = Turn.objects.create(
+    turn = Turn(
         conversation=conversation,
         number=number,
         message_key=key,
         counts=number > 1 or live.count_first_turn,
-        prompt=prompt,
+        prompt=row_add(prompt),
         deadline=now + timedelta(seconds=live.turn_deadline_s),
     )
+    row_add(turn)
     (hashed,) = text_hmac(conversation, text)
-    Utterance.objects.create(
-        conversation=conversation, turn=turn, speaker=Utterance.Speaker.USER, text=text, hmac=hashed
-    )
+    said = Utterance(conversation=conversation, turn=turn, speaker=Utterance.Speaker.USER, text=text, hmac=hashed)
+    row_add(said)
     conversation.active_at = now
-    conversation.save(update_fields=["active_at"])
-    seated = Entrant.objects.filter(conversations__conversation=conversation, conversations__left_at=None)
-    entrants = list(seated.select_related("version__endpoint").order_by("pk"))
-    replies_request(turn, entrants, [*history_of(conversation), Message("user", text)])
-    if any(entrant.version.endpoint.state not in CALLED for entrant in entrants):
-        turns_settle([turn])
+    rows_update([conversation], ["active_at"])
     return turn

@@ -7,13 +7,16 @@ a reserve, it makes the turn void: not judged, but paid, and the conversation go
 import uuid
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
+from typing import Any, NamedTuple
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from evalsite.campaigns.models import Campaign, Entrant
+from evalsite.campaigns.models import Campaign
 from evalsite.chatbots.models import Reply
+from evalsite.core.composed import composed
 from evalsite.core.db import write_transaction
+from evalsite.core.row_writes import rows_add, rows_update
 from evalsite.dialogues.chatbot_sets import entrants_available
 from evalsite.dialogues.history import history_of, turn_continue, turn_rng
 from evalsite.dialogues.locking import conversations_lock
@@ -31,40 +34,76 @@ from evalsite.judgments.models import Assignment, Candidate, Place
 
 AFTER_DEADLINE = timedelta(seconds=3)  # a call that ends at the deadline is recorded by then
 UNREACHABLE, DEADLINE = "unreachable", "deadline"
+CHANGED = ("state", "text", "hmac", "flags", "error_class", "finished_at", "position", "reply")
 Ended = (CallRequest.State.DONE, CallRequest.State.FAILED)
 
 
-def replies_request(turn: Turn, entrants: Iterable[Entrant], messages: Sequence[Message]) -> None:
+class Seat(NamedTuple):
+    """An entrant (key) that takes part in a conversation, with its endpoint (key) and the state of that."""
+
+    entrant: int
+    endpoint: int
+    state: str
+
+    @property
+    def is_called(self) -> bool:
+        return self.state in CALLED
+
+
+def seats_of(conversation: Conversation) -> list[Seat]:
+    """Return the chatbots that take part in a conversation now."""
+    return [Seat(*seat) for seat in _seats(conversation.pk)]
+
+
+@composed
+def _seats(conversation: int) -> QuerySet[ConversationEntrant, Any]:
+    seated = ConversationEntrant.objects.filter(conversation=conversation, left_at=None).order_by("entrant")
+    return seated.values_list("entrant", "entrant__version__endpoint", "entrant__version__endpoint__state")
+
+
+def replies_request(turn: Turn, seats: Sequence[Seat], messages: Sequence[Message]) -> None:
     """Queue one call for each chatbot. They end with the turn's deadline."""
-    stored, entrants = messages_stored(messages), list(entrants)
+    stored = messages_stored(messages)
     requests = requests_enqueue(
         [
             CallRequest(
-                endpoint=entrant.version.endpoint,
+                endpoint_id=seat.endpoint,
                 messages=stored,
                 priority=LIVE_PRIORITY,
                 give_up_at=turn.deadline,
             )
-            for entrant in entrants
+            for seat in seats
         ]
     )
-    TurnReply.objects.bulk_create(
-        TurnReply(turn=turn, entrant=entrant, request=request)
-        for entrant, request in zip(entrants, requests, strict=True)
-    )
+    asked = zip(seats, requests, strict=True)
+    rows_add([TurnReply(turn=turn, entrant_id=seat.entrant, request=request) for seat, request in asked])
 
 
 def requests_ended(numbers: Sequence[int]) -> None:
     """Take over the replies of ended requests (keys). Runs in the transaction that records their calls."""
-    turns = Turn.objects.filter(replies__request__in=numbers, state=Turn.State.WAITING)
-    turns_advance(turns.values_list("conversation", flat=True).distinct())
+    turns_advance(set(_waiting(list(numbers))))
     texts_forget(numbers)
+
+
+@composed
+def _waiting(requests: list[int]) -> QuerySet[TurnReply, Any]:
+    """Return the conversations (keys) of the waiting turns that these requests are for."""
+    replies = TurnReply.objects.filter(request__in=requests, turn__state=Turn.State.WAITING).order_by()
+    return replies.values_list("turn__conversation", flat=True)
 
 
 def texts_forget(numbers: Iterable[int]) -> None:
     """Empty the texts of ended requests (keys): an erasure finds the others. A reply that came too late is not kept."""
-    settled = TurnReply.objects.filter(request__in=list(numbers)).exclude(state=TurnReply.State.WAITING)
-    CallRequest.objects.filter(pk__in=settled.values("request"), state__in=Ended).update(messages=[], reply=None)
+    settled = _settled(list(numbers))
+    for request in settled:
+        request.messages, request.reply = [], None
+    rows_update(settled, ["messages", "reply"])
+
+
+@composed
+def _settled(requests: list[int]) -> QuerySet[CallRequest, CallRequest]:
+    ended = CallRequest.objects.filter(pk__in=requests, state__in=Ended)
+    return ended.filter(turn_reply__state__in=[TurnReply.State.CAME, TurnReply.State.FAILED])
 
 
 def turns_sweep() -> None:
@@ -93,10 +132,16 @@ def requests_lock(conversation: int) -> list[int]:
 def turns_advance(conversations: Iterable[int]) -> None:
     """Advance the waiting turn of each conversation (key) as far as its calls have ended."""
     locked = {one.pk: one for one in conversations_lock(conversations)}
-    turns = list(Turn.objects.filter(conversation__in=locked, state=Turn.State.WAITING).select_related("prompt"))
+    turns = _turns_waiting(list(locked))
     for turn in turns:
         turn.conversation = locked[turn.conversation_id]
     turns_settle(turns)
+
+
+@composed
+def _turns_waiting(conversations: list[int]) -> QuerySet[Turn, Turn]:
+    waiting = Turn.objects.filter(conversation__in=conversations, state=Turn.State.WAITING)
+    return waiting.select_related("prompt").order_by("pk")
 
 
 def turns_settle(turns: Sequence[Turn]) -> None:
@@ -106,7 +151,7 @@ def turns_settle(turns: Sequence[Turn]) -> None:
     """
     now = timezone.now()
     rows = _rows_of(turns)
-    _settle(rows, now)
+    changed = _settle(rows, now)
     for turn in turns:
         failed = [row for row in rows if row.turn_id == turn.pk and row.state == TurnReply.State.FAILED]
         if turn.number == 1 and failed:
@@ -119,7 +164,9 @@ def turns_settle(turns: Sequence[Turn]) -> None:
             came[row.turn_id].append(row)
     seated = _seated(ended)
     complete = [turn for turn in ended if {row.entrant_id for row in came[turn.pk]} == seated[turn.conversation_id]]
+    changed |= {row.pk: row for turn in complete for row in came[turn.pk]}
     turns_release([(turn, came[turn.pk]) for turn in complete], now)
+    rows_update(list(changed.values()), CHANGED)
     for turn in ended:
         if turn not in complete:
             turn_void(turn, came[turn.pk], now)
@@ -127,36 +174,52 @@ def turns_settle(turns: Sequence[Turn]) -> None:
 
 def _rows_of(turns: Sequence[Turn]) -> list[TurnReply]:
     known = {turn.pk: turn for turn in turns}
-    related = "request__endpoint", "entrant__version__chatbot"
-    rows = list(TurnReply.objects.filter(turn__in=known).select_related(*related)) if known else []
+    rows = _replies(list(known))
     for row in rows:
         row.turn = known[row.turn_id]
     return rows
 
 
+@composed
+def _replies(turns: list[int]) -> QuerySet[TurnReply, TurnReply]:
+    related = "request__endpoint", "entrant__version__chatbot"
+    return TurnReply.objects.filter(turn__in=turns).select_related(*related).order_by("pk")
+
+
 def _seated(turns: Sequence[Turn]) -> dict[int, set[int]]:
     """Return the entrants (keys) that take part in each conversation (key)."""
     found: dict[int, set[int]] = {turn.conversation_id: set() for turn in turns}
-    members = ConversationEntrant.objects.filter(conversation__in=found, left_at=None) if found else []
-    for member in members:
-        found[member.conversation_id].add(member.entrant_id)
+    for conversation, entrant in _members(list(found)):
+        found[conversation].add(entrant)
     return found
+
+
+@composed
+def _members(conversations: list[int]) -> QuerySet[ConversationEntrant, Any]:
+    seated = ConversationEntrant.objects.filter(conversation__in=conversations, left_at=None)
+    return seated.values_list("conversation", "entrant")
 
 
 def _flags(rows: Sequence[TurnReply]) -> dict[int, list[str]]:
     """Return the flags of the calls that gave these replies, by request."""
     done = [row.request_id for row in rows if row.request.state == CallRequest.State.DONE]
-    calls = Call.objects.filter(request__in=done, error_class="").order_by("pk")
-    return {request: list(flags) for request, flags in calls.values_list("request", "flags")} if done else {}
+    return {request: list(flags) for request, flags in _call_flags(done)}
 
 
-def _settle(rows: Sequence[TurnReply], now: datetime) -> None:
-    """Take over the outcomes of the calls that have ended. Their texts can be erased then (`texts_forget`)."""
+@composed
+def _call_flags(requests: list[int]) -> QuerySet[Call, Any]:
+    calls = Call.objects.filter(request__in=requests, error_class="")
+    return calls.order_by("pk").values_list("request", "flags")
+
+
+def _settle(rows: Sequence[TurnReply], now: datetime) -> dict[int, TurnReply]:
+    """Take over the outcomes of the calls that have ended. Their texts can be erased then (`texts_forget`).
+
+    Returns the changed replies by their keys. They are not written yet.
+    """
     waiting = [row for row in rows if row.state == TurnReply.State.WAITING]
     flags = _flags(waiting)
-    settled = [row for row in waiting if _outcome_take(row, flags.get(row.request_id, []), now)]
-    if settled:
-        TurnReply.objects.bulk_update(settled, ["state", "text", "hmac", "flags", "error_class", "finished_at"])
+    return {row.pk: row for row in waiting if _outcome_take(row, flags.get(row.request_id, []), now)}
 
 
 def _outcome_take(row: TurnReply, flags: list[str], now: datetime) -> bool:
@@ -222,8 +285,7 @@ def _reserves(turn: Turn, rows: Sequence[TurnReply], now: datetime) -> list[Turn
     conversation.save(update_fields=["chatbot_set"])
     turn.deadline = now + timedelta(seconds=conversation.campaign.live.turn_deadline_s)
     turn.save(update_fields=["deadline"])
-    entrants = Entrant.objects.filter(pk__in=taken).select_related("version__endpoint")
-    replies_request(turn, entrants, messages_now(turn))
+    replies_request(turn, [seat for seat in seats_of(conversation) if seat.entrant in taken], messages_now(turn))
     return list(turn.replies.filter(entrant__in=taken).select_related("request__endpoint"))
 
 
@@ -234,7 +296,10 @@ def messages_now(turn: Turn) -> list[Message]:
 
 
 def turns_release(turns: Sequence[tuple[Turn, Sequence[TurnReply]]], now: datetime) -> None:
-    """Show all replies of each turn at once in a random order, and issue the assignment to judge them."""
+    """Show all replies of each turn at once in a random order, and issue the assignment to judge them.
+
+    The caller writes the positions of the replies.
+    """
     if not turns:
         return
     shown: list[tuple[int, TurnReply]] = []
@@ -243,21 +308,20 @@ def turns_release(turns: Sequence[tuple[Turn, Sequence[TurnReply]]], now: dateti
         turn_rng(turn, "order").shuffle(order)
         shown += enumerate(order)
     live = Reply.Origin.LIVE
-    replies = Reply.objects.bulk_create(
+    replies = rows_add([
         Reply(version_id=row.entrant.version_id, prompt=row.turn.prompt, text=None, sha256=None, origin=live)
         for _, row in shown
-    )
+    ])  # fmt: skip
     for (position, row), reply in zip(shown, replies, strict=True):
         row.position, row.reply = position, reply
-    TurnReply.objects.bulk_update([row for _, row in shown], ["position", "reply"])
     assignments_issue(turns, Assignment.State.ISSUED, now)
-    Candidate.objects.bulk_create(
+    rows_add([
         Candidate(assignment=row.turn.assignment, position=position, entrant_id=row.entrant_id, reply=row.reply)
         for position, row in shown
-    )
+    ])  # fmt: skip
     for turn, _ in turns:
         turn.state, turn.released_at = Turn.State.RELEASED, now
-    Turn.objects.bulk_update([turn for turn, _ in turns], ["state", "released_at", "assignment"])
+    rows_update([turn for turn, _ in turns], ["state", "released_at", "assignment"])
 
 
 def turn_void(turn: Turn, came: Sequence[TurnReply], now: datetime) -> None:
@@ -277,13 +341,11 @@ def assignments_issue(
 ) -> None:
     """Create the assignment of each turn, with a place of its own."""
     items = [item_of(turn.prompt_id, [row.entrant_id for row in rows]) for turn, rows in turns]
-    places = Place.objects.bulk_create(
+    places = rows_add([
         Place(campaign=turn.conversation.campaign, prompt=turn.prompt, item=item)
         for (turn, _), item in zip(turns, items, strict=True)
-    )
-    made = Assignment.objects.bulk_create(
-        _assignment(turn, place, state, now) for (turn, _), place in zip(turns, places, strict=True)
-    )
+    ])  # fmt: skip
+    made = rows_add([_assignment(turn, place, state, now) for (turn, _), place in zip(turns, places, strict=True)])
     for (turn, _), assignment in zip(turns, made, strict=True):
         turn.assignment = assignment
 

@@ -3,15 +3,17 @@
 import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 
 from django.db.models import Case, IntegerField, QuerySet, Value, When, prefetch_related_objects
 from django.utils.translation import gettext as _
 
 from evalsite.campaigns.models import Aspect, Campaign
 from evalsite.campaigns.selectors import aspects_of
+from evalsite.core.composed import composed
 from evalsite.core.db import as_stored, rows
 from evalsite.core.errors import NotFound
+from evalsite.dialogues.history import Line, Transcript, replies_shown, transcript_of
 from evalsite.dialogues.models import ChatbotReport, Conversation, Turn, TurnReply, Utterance
 from evalsite.dialogues.turn_limits import may_end, turns_done
 from evalsite.endpoints.adapters.base import TRUNCATED
@@ -81,26 +83,42 @@ def notice_text(notice: str) -> str:
 
 def conversation_get(*, annotator: Annotator, conversation_id: uuid.UUID) -> Conversation:
     """Return the annotator's conversation. Raises NotFound, also for those of others."""
-    found = _with_campaign().filter(public_id=conversation_id, annotator=annotator).first()
-    if found is None:
+    found = _own(conversation_id, annotator.pk)
+    if not found:
         raise NotFound(_("You have no such conversation."), hint=_("Start one."), field="conversation")
-    return found
+    return found[0]
+
+
+@composed
+def _own(public_id: uuid.UUID, annotator: int) -> QuerySet[Conversation, Conversation]:
+    return Conversation.objects.select_related("campaign__live").filter(public_id=public_id, annotator=annotator)
 
 
 def conversation_open(*, campaign: Campaign, annotator: Annotator) -> Conversation | None:
     """Return the annotator's open conversation in a campaign."""
-    own = _with_campaign().filter(campaign=campaign, annotator=annotator, state=Conversation.State.OPEN)
-    return own.first()
+    found = _open(campaign.pk, annotator.pk)
+    return found[0] if found else None
+
+
+@composed
+def _open(campaign: int, annotator: int) -> QuerySet[Conversation, Conversation]:
+    own = Conversation.objects.select_related("campaign__live").filter(campaign=campaign, annotator=annotator)
+    return own.filter(state=Conversation.State.OPEN)
 
 
 def turn_id_get(*, annotator: Annotator, conversation_id: uuid.UUID, number: int) -> uuid.UUID:
     """Return the id of a turn of the annotator's conversation. Raises NotFound."""
-    turns = Turn.objects.filter(conversation__public_id=conversation_id, conversation__annotator=annotator)
-    found = turns.filter(number=number).values_list("public_id", flat=True).first()
-    if found is None:
+    found = _turn_ids(conversation_id, annotator.pk, number)
+    if not found:
         conversation_get(annotator=annotator, conversation_id=conversation_id)
         raise NotFound(_("The conversation has no such turn."), hint=_("Read it again."), field="turn")
-    return found
+    return found[0]
+
+
+@composed
+def _turn_ids(conversation_id: uuid.UUID, annotator: int, number: int) -> QuerySet[Turn, uuid.UUID]:
+    turns = Turn.objects.filter(conversation__public_id=conversation_id, conversation__annotator=annotator)
+    return turns.filter(number=number).order_by().values_list("public_id", flat=True)
 
 
 def labels_shown(annotator: Annotator, turn_id: uuid.UUID) -> list[str]:
@@ -109,16 +127,13 @@ def labels_shown(annotator: Annotator, turn_id: uuid.UUID) -> list[str]:
     return [LABELS[position or 0] for position in shown.values_list("position", flat=True)]
 
 
-def _with_campaign() -> QuerySet[Conversation]:
-    return Conversation.objects.select_related("campaign__live")
-
-
-def conversation_view(conversation: Conversation) -> ShownConversation:
-    """Return what the annotator sees of a conversation now."""
-    etag = conversation_etag(conversation)  # before the rest: a change in between then causes another read
-    turns = list(conversation.turns.select_related("continuation"))
+def conversation_view(conversation: Conversation, transcript: Transcript | None = None) -> ShownConversation:
+    """Return what the annotator sees of a conversation now. `transcript`: where it was read already."""
+    transcript = transcript or transcript_of(conversation)
+    turns, said = transcript.turns, transcript.lines
+    # Of what was read first: a change since then causes another read.
+    etag = _version(conversation, turns[-1] if turns else None)
     states = [turn.state for turn in turns]
-    said = _utterances(conversation)
     is_open = conversation.state == Conversation.State.OPEN
     last = turns[-1] if turns else None
     waits = last is not None and last.state in Turn.OPEN
@@ -127,45 +142,43 @@ def conversation_view(conversation: Conversation) -> ShownConversation:
     return ShownConversation(
         row=conversation,
         campaign=conversation.campaign,
-        messages=[message for message, is_of_open_turn in said if not is_of_open_turn],
+        messages=[_message(line) for line in said if line.state not in Turn.OPEN],
         turn=_turn(last, _text_of_open_turn(said)) if last is not None and waits and is_open else None,
         chatbots=conversation.campaign.live.chatbots_per_conversation,
         turns_done=done,
         can_send=is_open and not waits and room and conversation.campaign.collecting,
         can_end=is_open and not waits and may_end(conversation, states),
-        notice=_notice(conversation, last) if is_open else "",
+        notice=_notice(conversation, last, said) if is_open else "",
         etag=etag,
     )
 
 
-def _utterances(conversation: Conversation) -> list[tuple[ShownMessage, bool]]:
-    """Return the messages in their order, and whether each one is of the open turn."""
-    rows = Utterance.objects.filter(conversation=conversation).order_by("turn__number", "pk")
-    names = ("turn__number", "speaker", "text", "turn__continuation__how", "turn__state")
-    return [
-        (ShownMessage(number, speaker, text, how if speaker == Utterance.Speaker.CHATBOT else None), state in Turn.OPEN)
-        for number, speaker, text, how, state in rows.values_list(*names)
-    ]
+def _message(line: Line) -> ShownMessage:
+    how = line.how if line.speaker == Utterance.Speaker.CHATBOT else None
+    return ShownMessage(line.number, line.speaker, line.text, how)
 
 
-def _text_of_open_turn(said: Iterable[tuple[ShownMessage, bool]]) -> str:
-    return next((message.text for message, is_of_open_turn in said if is_of_open_turn), "")
+def _text_of_open_turn(said: Iterable[Line]) -> str:
+    return next((line.text for line in said if line.state in Turn.OPEN), "")
 
 
 def _turn(turn: Turn, text: str) -> ShownTurn:
     if turn.state != Turn.State.RELEASED:
         return ShownTurn(turn, text, (), ())
-    replies = [ShownReply(LABELS[row.position or 0], row.text, TRUNCATED in row.flags) for row in turn.replies.shown()]
+    replies = [
+        ShownReply(LABELS[row.position or 0], row.text, TRUNCATED in row.flags) for row in replies_shown(turn.pk)
+    ]
     return ShownTurn(turn, text, replies, aspects_of(turn.conversation.campaign_id))
 
 
-def _notice(conversation: Conversation, last: Turn | None) -> str:
+def _notice(conversation: Conversation, last: Turn | None, said: Sequence[Line]) -> str:
     campaign = conversation.campaign
     if not campaign.collecting:
         return "campaign_stopped" if campaign.state == Campaign.State.STOPPED else "campaign_paused"
     if last is None or last.state != Turn.State.VOID:
         return ""
-    return "turn_void" if hasattr(last, "continuation") else "no_reply"
+    went_on = any(line.number == last.number and line.how is not None for line in said)
+    return "turn_void" if went_on else "no_reply"
 
 
 def conversation_etag(conversation: Conversation) -> str:
@@ -179,7 +192,7 @@ def etag_get(*, annotator: int, conversation_id: uuid.UUID) -> str:
     All who wait for replies ask for it, so it is one statement by hand: the ORM took three times the processor time.
     """
     found = rows(_VERSION, [as_stored(conversation_id), annotator])
-    return f'"{".".join(_mark(word) for word in found[0])}"' if found else ""
+    return _etag_of(found[0]) if found else ""
 
 
 _VERSION = """
@@ -190,9 +203,22 @@ WHERE own.public_id = %s AND own.annotator_id = %s ORDER BY turn.number DESC LIM
 """
 
 
+def _version(conversation: Conversation, last: Turn | None) -> str:
+    """Return the same version, of rows that were read already."""
+    own = conversation.state, conversation.campaign.state, conversation.active_at, conversation.erased_at
+    turn = (last.number, last.state, last.deadline) if last else (None, None, None)
+    return _etag_of([*own, *turn])
+
+
+def _etag_of(words: Iterable[object]) -> str:
+    return f'"{".".join(_mark(word) for word in words)}"'
+
+
 def _mark(word: object) -> str:
-    """Return a part of the version. SQLite gives times as texts, with blanks."""
-    return format(word.timestamp(), ".6f") if isinstance(word, datetime) else str(word or "").replace(" ", "T")
+    """Return a part of the version. SQLite gives times without their zone, which is UTC."""
+    if not isinstance(word, datetime):
+        return str(word or "")
+    return format((word if word.tzinfo else word.replace(tzinfo=UTC)).timestamp(), ".6f")
 
 
 @dataclass(frozen=True, slots=True)

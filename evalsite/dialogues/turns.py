@@ -3,14 +3,18 @@
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from evalsite.campaigns.models import LiveSettings
+from evalsite.core.composed import composed
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput
-from evalsite.dialogues.history import turn_continue, turn_rng
+from evalsite.core.row_writes import rows_update
+from evalsite.dialogues.history import replies_shown, turn_continue, turn_rng
 from evalsite.dialogues.locking import over_error, turn_lock
 from evalsite.dialogues.models import LONGEST_MESSAGE, Continuation, Turn, TurnReply
 from evalsite.dialogues.texts import text_checked
@@ -74,7 +78,7 @@ def turn_skip(*, annotator: Annotator, turn_id: uuid.UUID, reason: str, note: st
         assignment_skip(
             annotator=annotator, assignment_id=assignment.public_id, reason=reason, note=note, in_conversation=True
         )
-        turn_continue(turn, Continuation.How.RANDOM_OF_NONE, reply=_drawn(turn, list(turn.replies.shown())))
+        turn_continue(turn, Continuation.How.RANDOM_OF_NONE, reply=_drawn(turn, replies_shown(turn.pk)))
         _close(turn, Turn.State.SKIPPED)
     return turn
 
@@ -102,10 +106,14 @@ def _assignment(turn: Turn, *, judged: bool) -> Assignment:
 
 def _selected(turn: Turn, judgment: Judgment) -> list[TurnReply]:
     """Return the replies that the answer to the primary aspect selects."""
-    primary = judgment.answers.filter(aspect__position=0)
-    chosen = primary.filter(value=Answer.Value.CHOSEN, candidate__isnull=False)
-    positions = set(chosen.values_list("candidate__position", flat=True))
-    return [row for row in turn.replies.shown() if row.position in positions]
+    positions = set(_positions(judgment.pk))
+    return [row for row in replies_shown(turn.pk) if row.position in positions]
+
+
+@composed
+def _positions(judgment: int) -> QuerySet[Answer, Any]:
+    primary = Answer.objects.filter(judgment=judgment, aspect__position=0, value=Answer.Value.CHOSEN)
+    return primary.filter(candidate__isnull=False).values_list("candidate__position", flat=True)
 
 
 def _go_on(turn: Turn, selected: Sequence[TurnReply], written: str) -> None:
@@ -128,7 +136,7 @@ def _go_on(turn: Turn, selected: Sequence[TurnReply], written: str) -> None:
             )
         turn_continue(turn, Continuation.How.WRITTEN, written=written)
     elif not selected:
-        turn_continue(turn, Continuation.How.RANDOM_OF_NONE, reply=_drawn(turn, list(turn.replies.shown())))
+        turn_continue(turn, Continuation.How.RANDOM_OF_NONE, reply=_drawn(turn, replies_shown(turn.pk)))
     elif len(selected) == 1:
         turn_continue(turn, Continuation.How.CHOSEN, reply=selected[0])
     else:
@@ -142,6 +150,6 @@ def _drawn(turn: Turn, among: Sequence[TurnReply]) -> TurnReply:
 def _close(turn: Turn, state: Turn.State) -> None:
     now, conversation = timezone.now(), turn.conversation
     turn.state, turn.closed_at = state, now
-    turn.save(update_fields=["state", "closed_at"])
+    rows_update([turn], ["state", "closed_at"])
     conversation.active_at = now
-    conversation.save(update_fields=["active_at"])
+    rows_update([conversation], ["active_at"])

@@ -6,14 +6,15 @@ from collections import defaultdict
 from collections.abc import Iterable
 from datetime import UTC, date
 from decimal import Decimal
-from typing import Any
 
 from django.db import InterfaceError, OperationalError, transaction
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.utils import timezone
 
 from evalsite.chatbots.models import Reply
 from evalsite.chatbots.services import replies_add
+from evalsite.core.composed import composed
+from evalsite.core.row_writes import rows_add, rows_update
 from evalsite.endpoints.check_progress import check_advance
 from evalsite.endpoints.drift_alarms import models_observe
 from evalsite.endpoints.health import health_judge
@@ -36,6 +37,20 @@ CHANGED = (
     "finished_at",
     "reply",
 )
+COUNTED = ("calls", "failed", "input_tokens", "output_tokens", "cost")
+ENDED = ("state", "lease_until", "lease_owner", "reserved", "finished_at", "reply")
+
+
+@composed
+def _endpoints(numbers: list[int]) -> QuerySet[Endpoint, Endpoint]:
+    wanted = Endpoint.objects.filter(pk__in=numbers).select_related("version")
+    return wanted.select_for_update(no_key=True, of=("self",)).order_by("pk")
+
+
+@composed
+def _running(numbers: list[int]) -> QuerySet[CallRequest, CallRequest]:
+    running = CallRequest.objects.filter(pk__in=numbers, state=CallRequest.State.RUNNING)
+    return running.select_for_update(no_key=True).order_by("pk")
 
 
 class RecordingBatch:
@@ -45,15 +60,12 @@ class RecordingBatch:
         """Lock the rows of these requests (id, endpoint id, collection id)."""
         wanted = list(requests)
         self.now = timezone.now()
-        endpoints = Endpoint.objects.filter(pk__in={endpoint for _, endpoint, _ in wanted}).select_related("version")
-        locked = endpoints.select_for_update(no_key=True, of=("self",)).order_by("pk")
-        self.endpoints = {row.pk: row for row in locked}
+        self.endpoints = {row.pk: row for row in _endpoints(sorted({endpoint for _, endpoint, _ in wanted}))}
         collections = Collection.objects.filter(pk__in={number for _, _, number in wanted if number})
         self.collections = {row.pk: row for row in collections.select_for_update(no_key=True).order_by("pk")}
-        running = CallRequest.objects.filter(pk__in={pk for pk, _, _ in wanted}, state=CallRequest.State.RUNNING)
-        self.requests = {row.pk: row for row in running.select_for_update(no_key=True).order_by("pk")}
+        self.requests = {row.pk: row for row in _running(sorted({pk for pk, _, _ in wanted}))}
         self._calls: list[Call] = []
-        self._done: list[int] = []
+        self._done: list[CallRequest] = []
         self._changed: list[CallRequest] = []
         self._replied: list[CallRequest] = []
         self._replies: dict[int, dict[int, str]] = defaultdict(dict)
@@ -77,11 +89,11 @@ class RecordingBatch:
         """Keep a reply: as a row of the version, or with the request of a check."""
         if request.collection_id and request.prompt_id:
             self._replies[request.endpoint_id][request.prompt_id] = text
-            self._done.append(request.pk)
         else:
-            request.reply, request.state = text, CallRequest.State.DONE
+            request.reply = text
             self._replied.append(request)
-            self._done.append(request.pk)
+        request.state, request.finished_at = CallRequest.State.DONE, self.now
+        self._done.append(request)
 
     def changed(self, request: CallRequest) -> None:
         """Keep the new state of a request that has no reply."""
@@ -95,16 +107,13 @@ class RecordingBatch:
 
     def write(self) -> int:
         """Write everything, and update what depends on it. Return the number of calls."""
-        Call.objects.bulk_create(self._calls, batch_size=200)
+        rows_add(self._calls)
         for number, texts in self._replies.items():
             _store(self.endpoints[number], texts)
-        if self._replied:
-            CallRequest.objects.bulk_update(self._replied, ["reply"])
-        CallRequest.objects.filter(pk__in=self._done).update(
-            state=CallRequest.State.DONE, finished_at=self.now, lease_until=None, lease_owner="", reserved=Decimal(0)
-        )
-        for request in self._changed:
+        for request in [*self._done, *self._changed]:
             request.lease_until, request.lease_owner, request.reserved = None, "", Decimal(0)
+        rows_update(self._done, ENDED)
+        for request in self._changed:
             request.save(update_fields=CHANGED)
         _add_costs(self._calls)
         self._follow_up()
@@ -149,15 +158,27 @@ def _store(endpoint: Endpoint, texts: dict[int, str]) -> None:
 
 
 def _add_costs(calls: list[Call]) -> None:
-    sums: dict[tuple[int, date], list[Call]] = defaultdict(list)
-    for call in calls:
-        sums[call.endpoint_id, call.ended_at.astimezone(UTC).date()].append(call)
+    """Add the calls to the sums of their days. The caller's locks of the endpoints let nobody else change these."""
     _add_to_budgets(calls)
-    for (endpoint, day), of_day in sorted(sums.items(), key=lambda item: item[0]):
-        row = DailyCost.objects.filter(endpoint_id=endpoint, day=day)
-        if not row.update(**_added(of_day)):  # the caller's lock of the endpoint lets nobody else create it now
-            DailyCost.objects.create(endpoint_id=endpoint, day=day)
-            row.update(**_added(of_day))
+    for day in sorted({_day_of(call) for call in calls}):
+        of_day = [call for call in calls if _day_of(call) == day]
+        numbers = sorted({call.endpoint_id for call in of_day})
+        rows = {row.endpoint_id: row for row in _costs(numbers, day)}
+        for number in numbers:
+            if number not in rows:
+                rows[number] = DailyCost.objects.create(endpoint_id=number, day=day)
+        for call in of_day:
+            _add(rows[call.endpoint_id], call)
+        rows_update([rows[number] for number in numbers], COUNTED)
+
+
+def _day_of(call: Call) -> date:
+    return call.ended_at.astimezone(UTC).date()
+
+
+@composed
+def _costs(endpoints: list[int], day: date) -> QuerySet[DailyCost, DailyCost]:
+    return DailyCost.objects.filter(endpoint__in=endpoints, day=day)
 
 
 def _add_to_budgets(calls: list[Call]) -> None:
@@ -170,14 +191,12 @@ def _add_to_budgets(calls: list[Call]) -> None:
         CallBudget.objects.filter(pk=number, currency=currency).update(spent=F("spent") + cost)
 
 
-def _added(calls: list[Call]) -> dict[str, Any]:
-    return {
-        "calls": F("calls") + len(calls),
-        "failed": F("failed") + sum(bool(call.error_class) for call in calls),
-        "input_tokens": F("input_tokens") + sum(call.input_tokens or 0 for call in calls),
-        "output_tokens": F("output_tokens") + sum(call.output_tokens or 0 for call in calls),
-        "cost": F("cost") + sum((call.cost for call in calls), Decimal(0)),
-    }
+def _add(row: DailyCost, call: Call) -> None:
+    row.calls += 1
+    row.failed += bool(call.error_class)
+    row.input_tokens += call.input_tokens or 0
+    row.output_tokens += call.output_tokens or 0
+    row.cost += call.cost
 
 
 def _complete(collection: Collection) -> None:

@@ -7,11 +7,13 @@ check, if they were equal on two days and are all different now. An alarm propos
 import hashlib
 from collections.abc import Iterable
 
+from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from evalsite.accounts.models import User
 from evalsite.core.audit import audit_record
+from evalsite.core.composed import composed
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict
 from evalsite.endpoints.models import Drift, Endpoint, EndpointCheck
@@ -27,10 +29,15 @@ def models_observe(endpoint: Endpoint, seen: Iterable[tuple[str, str]]) -> None:
     ):
         if not values:
             continue
-        known = list(endpoint.drifts.filter(sign=sign).order_by("pk").values_list("value", flat=True))
+        known = _values(endpoint.pk, sign.value)
         for value in sorted(values.difference(known)):
             _raise(endpoint, sign, value, known)
             known.append(value)
+
+
+@composed
+def _values(endpoint: int, sign: str) -> QuerySet[Drift, str]:
+    return Drift.objects.filter(endpoint=endpoint, sign=sign).order_by("pk").values_list("value", flat=True)
 
 
 def replies_compare(check: EndpointCheck) -> None:

@@ -6,11 +6,14 @@ checks only, until one of them passes.
 """
 
 from collections.abc import Sequence
+from datetime import datetime
 
+from django.db.models import QuerySet
 from django.utils import timezone
 
+from evalsite.core.composed import composed
 from evalsite.endpoints.failures import ErrorClass
-from evalsite.endpoints.models import Endpoint, EndpointCheck
+from evalsite.endpoints.models import Call, Endpoint, EndpointCheck
 from evalsite.endpoints.selectors import LOST
 from evalsite.endpoints.states import DAY, recovery_delay, state_set
 from scheduler.reasons import Reason
@@ -72,8 +75,13 @@ def check_judge(check: EndpointCheck, errors: Sequence[str]) -> None:
 
 
 def _recent(endpoint: Endpoint) -> list[str]:
-    calls = endpoint.calls.filter(started_at__gte=endpoint.health_since).exclude(error_class=LOST)
-    return list(calls.order_by("-pk").values_list("error_class", flat=True)[:WINDOW])
+    return _errors(endpoint.pk, endpoint.health_since)
+
+
+@composed
+def _errors(endpoint: int, since: datetime) -> QuerySet[Call, str]:
+    calls = Call.objects.filter(endpoint=endpoint, started_at__gte=since).exclude(error_class=LOST)
+    return calls.order_by("-pk").values_list("error_class", flat=True)[:WINDOW]
 
 
 def _fails(endpoint: Endpoint, errors: Sequence[str], faults: Sequence[str]) -> bool:

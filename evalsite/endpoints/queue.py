@@ -8,18 +8,21 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import cache
+from typing import Any
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from evalsite.core.db import CLOCK_SET_BACK, as_stored, rows, write_transaction
+from evalsite.core.composed import composed
+from evalsite.core.db import CLOCK_SET_BACK, write_transaction
 from evalsite.core.encryption import SecretUnreadable, decrypt
+from evalsite.core.row_writes import MOST_ADDED, rows_add, rows_update
 from evalsite.endpoints.adapters.base import AdapterOptions, Message
 from evalsite.endpoints.messages import messages_of
 from evalsite.endpoints.models import CallBudget, CallRequest, Endpoint, EndpointCheck
@@ -31,9 +34,9 @@ from scheduler.reasons import Reason
 log = logging.getLogger(__name__)
 
 LONGEST_HOLD = timedelta(hours=1)  # that an endpoint may ask for; a later time comes from a clock that was set back
-ANY_TIME = datetime(2000, 1, 1, tzinfo=UTC)  # stands for now in a statement that is composed once
 GRACE = timedelta(seconds=30)  # beyond the timeout of a call, until its caller counts as dead
 TEST_PRIORITY, CHECK_PRIORITY, LIVE_PRIORITY, COLLECT_PRIORITY = 20, 10, 5, 0
+LEAST_PRIORITY = COLLECT_PRIORITY
 wakers: list[Callable[[], None]] = []
 finishers: list[Callable[[Sequence[int]], None]] = []
 """Called with the ids of requests of live turns that have ended, in the transaction that records their calls."""
@@ -58,7 +61,8 @@ class PlannedCall:
 
 def requests_enqueue(requests: Sequence[CallRequest]) -> list[CallRequest]:
     """Queue requests in the caller's transaction, and wake callers when it commits."""
-    made = CallRequest.objects.bulk_create(requests, batch_size=500)
+    few = len(requests) <= MOST_ADDED
+    made = rows_add(requests) if few else CallRequest.objects.bulk_create(requests, batch_size=500)
     if made:
         wake()
     return made
@@ -74,31 +78,17 @@ def wake() -> None:
 def endpoints_with_work() -> list[int]:
     """Return the ids of endpoints that may be called now and have work, those with the fewest running calls first.
 
-    Each caller asks ten times a second and more, so the statement is composed once.
+    Each caller asks ten times a second and more.
     """
-    now, (statement, values) = timezone.now(), _work_statement(connection.vendor)
-    return [number for number, *_ in rows(statement, [as_stored(_far(now) if is_far else now) for is_far in values])]
+    now = timezone.now()
+    return [number for number, _ in _endpoints_ready(now, _far(now))]
 
 
-@cache
-def _work_statement(vendor: str) -> tuple[str, tuple[bool, ...]]:
-    """Return the SQL of `endpoints_with_work` for a kind of database, and for each of its times whether it is `_far`.
-
-    All other values stand in the text: PostgreSQL uses the partial indexes of states for no prepared value.
-    """
+@composed
+def _endpoints_ready(now: datetime, far: datetime) -> QuerySet[Endpoint, Any]:
     running = _running().filter(endpoint=OuterRef("pk")).order_by().values("endpoint").annotate(n=Count("pk"))
-    free = _callable(ANY_TIME).annotate(running=Coalesce(Subquery(running.values("n")), 0))
-    found = free.filter(running__lt=F("concurrency")).order_by("running", "pk").values_list("pk", "running")
-    statement, values = found.query.sql_with_params()
-    times = {as_stored(ANY_TIME): False, as_stored(_far(ANY_TIME)): True}
-    written = ["%s" if value in times else _literal(value) for value in values]
-    return statement % tuple(written), tuple(times[value] for value in values if value in times)
-
-
-def _literal(value: str | int) -> str:
-    """Return a state or a number as SQL."""
-    assert isinstance(value, int) or value.isidentifier()  # noqa: S101  values of ours
-    return str(value) if isinstance(value, int) else f"'{value}'"
+    free = _callable(now, far).annotate(running=Coalesce(Subquery(running.values("n")), 0))
+    return free.filter(running__lt=F("concurrency")).order_by("running", "pk").values_list("pk", "running")
 
 
 def calls_claim(*, owner: str, room: Mapping[int, int]) -> list[PlannedCall]:
@@ -110,15 +100,24 @@ def calls_claim(*, owner: str, room: Mapping[int, int]) -> list[PlannedCall]:
         return []
     now = timezone.now()
     with write_transaction():
-        locked = _callable(now).filter(pk__in=room).select_related("secret")
-        endpoints = locked.select_for_update(of=("self",), no_key=True, skip_locked=True).order_by("pk")
-        found = list(endpoints)
-        running = _running_calls(found)
-        due = _due(now).filter(endpoint__in=found, budget__isnull=False).values("budget")
-        wanted = CallBudget.objects.filter(pk__in=due).select_for_update(no_key=True).order_by("pk")
-        budgets = {budget.pk: budget for budget in wanted}
+        found = _endpoints_lock(list(room), now, _far(now))
+        numbers = [one.pk for one in found]
+        running = Counter(dict(_running_calls(numbers)))
+        budgets = {budget.pk: budget for budget in _budgets_lock(numbers, now, _far(now))}
         free = {one.pk: min(room[one.pk], one.concurrency - running[one.pk]) for one in found}
         return [call for one in found if free[one.pk] > 0 for call in _claim_of(one, owner, free[one.pk], now, budgets)]
+
+
+@composed
+def _endpoints_lock(numbers: list[int], now: datetime, far: datetime) -> QuerySet[Endpoint, Endpoint]:
+    locked = _callable(now, far).filter(pk__in=numbers).select_related("secret")
+    return locked.select_for_update(of=("self",), no_key=True, skip_locked=True).order_by("pk")
+
+
+@composed
+def _budgets_lock(endpoints: list[int], now: datetime, far: datetime) -> QuerySet[CallBudget, CallBudget]:
+    due = _due(now, far).filter(endpoint__in=endpoints, budget__isnull=False).values("budget")
+    return CallBudget.objects.filter(pk__in=due).select_for_update(no_key=True).order_by("pk")
 
 
 def leases_release(*, host: str, alive: Callable[[int], bool]) -> int:
@@ -131,15 +130,15 @@ def leases_release(*, host: str, alive: Callable[[int], bool]) -> int:
         return _running().filter(lease_owner__in=dead).update(lease_until=timezone.now() - timedelta(seconds=1))
 
 
-def _callable(now: datetime) -> QuerySet[Endpoint]:
+def _callable(now: datetime, far: datetime) -> QuerySet[Endpoint]:
     """Return the endpoints with a due request that their state allows."""
-    due = _due(now).filter(endpoint=OuterRef("pk"))
+    due = _due(now, far).filter(endpoint=OuterRef("pk"))
     allowed = (
         Q(state__in=CALLED) & Exists(due)
         | Q(state=Endpoint.State.FAILING) & Exists(due.filter(priority__gte=CHECK_PRIORITY))
         | Q(state=Endpoint.State.PAUSED) & Exists(due.filter(priority__gte=TEST_PRIORITY))
     )
-    rested = Q(wait_until=None) | Q(wait_until__lte=now) | Q(wait_until__gt=_far(now))
+    rested = Q(wait_until=None) | Q(wait_until__lte=now) | Q(wait_until__gt=far)
     return Endpoint.objects.filter(allowed & rested)
 
 
@@ -148,10 +147,8 @@ def _far(now: datetime) -> datetime:
     return now + LONGEST_HOLD + CLOCK_SET_BACK
 
 
-def _due(now: datetime) -> QuerySet[CallRequest]:
-    queued = CallRequest.objects.filter(
-        Q(run_after__lte=now) | Q(run_after__gt=_far(now)), state=CallRequest.State.QUEUED
-    )
+def _due(now: datetime, far: datetime) -> QuerySet[CallRequest]:
+    queued = CallRequest.objects.filter(Q(run_after__lte=now) | Q(run_after__gt=far), state=CallRequest.State.QUEUED)
     return queued.filter(Q(give_up_at=None) | Q(give_up_at__gt=now))
 
 
@@ -159,10 +156,11 @@ def _running() -> QuerySet[CallRequest]:
     return CallRequest.objects.filter(state=CallRequest.State.RUNNING)
 
 
-def _running_calls(endpoints: Collection[Endpoint]) -> Counter[int]:
+@composed
+def _running_calls(endpoints: list[int]) -> QuerySet[CallRequest, Any]:
     """Return the number of running calls of each endpoint (key), once these rows are locked."""
     running = _running().filter(endpoint__in=endpoints).order_by().values("endpoint").annotate(n=Count("pk"))
-    return Counter(dict(running.values_list("endpoint", "n")))
+    return running.values_list("endpoint", "n")
 
 
 def _claim_of(
@@ -200,7 +198,7 @@ def _affordable(
     left = {pk: budget_left(endpoint, budget) for pk, budget in budgets.items()}
     used_up = {pk for pk, amount in left.items() if amount is not None and amount <= 0}
     while True:
-        requests = list(_first(endpoint, room, now, used_up))
+        requests = _first(endpoint, room, now, used_up)
         price = max((reservation(endpoint, messages_of(request)) for request in requests), default=Decimal(0))
         if not requests or not price:
             return requests, price
@@ -222,26 +220,37 @@ def _within(requests: list[CallRequest], price: Decimal, left: Mapping[int, Deci
     return taken
 
 
-def _first(endpoint: Endpoint, room: int, now: datetime, used_up: Collection[int]) -> QuerySet[CallRequest]:
-    least = {Endpoint.State.FAILING: CHECK_PRIORITY, Endpoint.State.PAUSED: TEST_PRIORITY}
-    due = _due(now).filter(endpoint=endpoint)
-    if (lowest := least.get(Endpoint.State(endpoint.state))) is not None:
-        due = due.filter(priority__gte=lowest)
-    if used_up:
-        due = due.filter(Q(budget=None) | ~Q(budget__in=used_up))
+def _first(endpoint: Endpoint, room: int, now: datetime, used_up: Collection[int]) -> list[CallRequest]:
+    lowest = {Endpoint.State.FAILING: CHECK_PRIORITY, Endpoint.State.PAUSED: TEST_PRIORITY}
+    least = lowest.get(Endpoint.State(endpoint.state), LEAST_PRIORITY)
+    if not used_up:
+        return _first_composed(room)(endpoint.pk, least, now, _far(now))
+    due = _due_of(endpoint.pk, least, now, _far(now))
+    return list(due.filter(Q(budget=None) | ~Q(budget__in=used_up))[:room])
+
+
+@cache
+def _first_composed(room: int) -> Callable[[int, int, datetime, datetime], list[CallRequest]]:
+    @composed
+    def first(endpoint: int, least: int, now: datetime, far: datetime) -> QuerySet[CallRequest, CallRequest]:
+        return _due_of(endpoint, least, now, far)[:room]
+
+    return first
+
+
+def _due_of(endpoint: int, least: int, now: datetime, far: datetime) -> QuerySet[CallRequest, CallRequest]:
+    due = _due(now, far).filter(endpoint=endpoint, priority__gte=least)
     due = due.select_related("prompt").order_by("-priority", "run_after", "id")
-    return due.select_for_update(of=("self",), skip_locked=True)[:room]
+    return due.select_for_update(of=("self",), skip_locked=True)
 
 
 def _take(requests: list[CallRequest], owner: str, timeout_s: float, price: Decimal, now: datetime) -> None:
-    if requests:
-        CallRequest.objects.filter(pk__in=[request.pk for request in requests]).update(
-            state=CallRequest.State.RUNNING,
-            lease_owner=owner,
-            lease_until=now + timedelta(seconds=timeout_s) + GRACE,
-            attempts=F("attempts") + 1,
-            reserved=price,
-        )
+    """Give locked requests to a caller."""
+    for request in requests:
+        request.state, request.attempts = CallRequest.State.RUNNING, request.attempts + 1
+        request.lease_owner, request.lease_until = owner, now + timedelta(seconds=timeout_s) + GRACE
+        request.reserved = price
+    rows_update(requests, ["state", "attempts", "lease_owner", "lease_until", "reserved"])
 
 
 def _planned(
@@ -259,7 +268,7 @@ def _planned(
         collection_id=request.collection_id,
         check_id=request.check_run_id,
         owner=owner,
-        attempt=request.attempts + 1,
+        attempt=request.attempts,
         adapter=endpoint.adapter,
         options=options,
         messages=messages,

@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -308,7 +309,8 @@ def judgment_record(
     """
     now = timezone.now()
     comment = checked_text(comment, longest=2000, field="comment")
-    with write_transaction():
+    # A conversation has opened the transaction: a savepoint in it would only cost time.
+    with nullcontext() if in_conversation else write_transaction():
         assignment, asked = assignment_lock_with_content(annotator, assignment_id)
         if assignment.source == Assignment.Source.LIVE:
             _check_live(assignment, in_conversation=in_conversation, supersedes=supersedes)

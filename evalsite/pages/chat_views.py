@@ -235,7 +235,6 @@ def _next(request: HttpRequest, campaign: Campaign, key: str, annotator: Annotat
     """
     if not getattr(request, "htmx", False) and sent == NOTHING:
         return redirect("chat", key=key)
-    campaign.refresh_from_db()
     return _show(request, campaign, key, annotator, sent)
 
 

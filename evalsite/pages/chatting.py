@@ -66,6 +66,10 @@ def stamp_of(campaign: Campaign, conversation: Conversation | None) -> str:
 def chat_context(campaign: Campaign, key: str, annotator: Annotator, sent: Sent = NOTHING) -> dict[str, Any]:
     """Return the context of chat.html and its stage."""
     conversation = conversation_open(campaign=campaign, annotator=annotator)
+    if conversation is None:
+        campaign.refresh_from_db()
+    else:
+        campaign = conversation.campaign
     frame = {"key": key, "campaign": _campaign(campaign, key), "notice": sent.notice}
     if conversation is None:
         return {**frame, **_outside(campaign, annotator, sent)}
