@@ -4,7 +4,9 @@ Slices are fitted after the whole board, by a job of their own. Until it has run
 came in before it ran, they show a later one.
 """
 
-from django.db.models import QuerySet, Subquery, TextChoices
+from enum import StrEnum
+
+from django.db.models import QuerySet, Subquery
 
 from evalsite.boards.models import Board, Refit, Slice
 
@@ -12,7 +14,7 @@ MARK_LENGTH = 40  # A slice's mark begins with this many characters of the whole
 MIXED = {Slice.By.MODE, Slice.By.STYLE}  # They depend on more than the whole board, and may change without it.
 
 
-class SliceAge(TextChoices):
+class SliceAge(StrEnum):
     """A slice beside the whole board."""
 
     SAME = "same"
