@@ -200,8 +200,8 @@ TEMPLATES: Mapping[str, Template] = MappingProxyType(
             "the least clear pair would be told apart or shown within %(margin)s", _MARGIN
         ),
         # Limits
-        "budget_spent": Template("the budget of %(judgments)s judgments is spent"),
-        "budget_left": Template("%(judgments)s judgments of the budget are left"),
+        "budget_spent": Template("the budget of %(judgments)s judgments is spent", {"judgments": ","}),
+        "budget_left": Template("%(judgments)s judgments of the budget are left", {"judgments": ","}),
         "deadline_reached": Template("the deadline %(when)s is reached"),
         "deadline_ahead": Template("%(days)s days are left until the deadline %(when)s", {"days": ".1f"}),
         "items_open": Template("%(items)s items are open and %(pending)s pending"),

@@ -325,7 +325,7 @@ def shell(data: Path, code: str) -> None:
 
 
 def set_state(data: Path, state: str) -> None:
-    words = "stop_reason='the budget of 6000 judgments is spent'" if state == "stopped" else "stop_reason=''"
+    words = "stop_reason='the budget of 6,000 judgments is spent'" if state == "stopped" else "stop_reason=''"
     change = f"state={state!r}, stopped_at='2026-01-01T00:00Z', {words}"
     code = f"from evalsite.campaigns.models import Campaign; Campaign.objects.update({change})"
     shell(data, code)

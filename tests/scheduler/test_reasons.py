@@ -22,6 +22,10 @@ def test_further_reasons_follow_after_a_semicolon() -> None:
     assert str(reason) == "the budget of 20 judgments is spent; there is no fit yet"
 
 
+def test_budgets_are_written_with_groups_of_three_digits() -> None:
+    assert str(Reason("budget_spent", {"judgments": 1440})) == "the budget of 1,440 judgments is spent"
+
+
 def test_json_keeps_nested_and_further_reasons() -> None:
     reason = Reason("goal_out_of_reach", {"rest": Reason("no_fit")}).and_also(Reason("budget_left", {"judgments": 3}))
     assert Reason.from_json(reason.as_json()) == reason
