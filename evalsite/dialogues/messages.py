@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict
 from evalsite.core.row_writes import row_add, rows_update
-from evalsite.dialogues.history import TranscriptLine, Transcript, history_in, transcript_of
+from evalsite.dialogues.history import Transcript, TranscriptLine, history_in, transcript_of
 from evalsite.dialogues.locking import conversation_lock, over_error
 from evalsite.dialogues.models import LONGEST_MESSAGE, Conversation, Turn, Utterance
 from evalsite.dialogues.replies import replies_request, seats_of, turns_settle

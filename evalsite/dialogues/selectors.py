@@ -13,7 +13,7 @@ from evalsite.campaigns.selectors import aspects_of
 from evalsite.core.composed import composed
 from evalsite.core.db import as_stored, rows
 from evalsite.core.errors import NotFound
-from evalsite.dialogues.history import TranscriptLine, Transcript, replies_shown, transcript_of
+from evalsite.dialogues.history import Transcript, TranscriptLine, replies_shown, transcript_of
 from evalsite.dialogues.models import ChatbotReport, Conversation, Turn, TurnReply, Utterance
 from evalsite.dialogues.turn_limits import may_end, turns_done
 from evalsite.endpoints.adapters.base import TRUNCATED
