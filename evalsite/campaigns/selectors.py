@@ -59,15 +59,32 @@ def open_to_anybody(*, by_link: bool) -> Q:
 
 def campaign_get(*, key: str, user: User | None) -> Campaign:
     """Return the campaign at this address if this person may see it. Raises NotFound, also for hidden ones."""
-    found: Campaign | None = (
-        Campaign.objects.filter(visible_by_key(key, user)).select_related("organisation", "rubric").first()
+    for found in _open_at(key) if user is None else _at(visible_by_key(key, user)):
+        return found
+    raise NotFound(
+        gettext("There is no such campaign."),
+        hint=gettext("Check the address; a private campaign needs you to log in."),
     )
-    if found is None:
-        raise NotFound(
-            gettext("There is no such campaign."),
-            hint=gettext("Check the address; a private campaign needs you to log in."),
-        )
-    return found
+
+
+def _open_at(key: str) -> list[Campaign]:
+    """Return the campaign at this address if every reader may see it."""
+    public_id = as_uuid(key)
+    return _open_by_link(public_id) if public_id else _open_by_slug(key)
+
+
+@composed
+def _open_by_link(public_id: uuid.UUID) -> QuerySet[Campaign, Campaign]:
+    return _at(open_to_anybody(by_link=True) & Q(public_id=public_id))
+
+
+@composed
+def _open_by_slug(slug: str) -> QuerySet[Campaign, Campaign]:
+    return _at(open_to_anybody(by_link=False) & Q(slug=slug))
+
+
+def _at(seen: Q) -> QuerySet[Campaign, Campaign]:
+    return Campaign.objects.filter(seen).select_related("organisation", "rubric")
 
 
 def stopped_by_hand(campaign: Campaign) -> bool:

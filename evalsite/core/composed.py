@@ -95,16 +95,20 @@ class _Marks:
         marks: Mapping[type, Any] = {
             int: FIRST_MARK + count,
             str: f"mark {count}",
-            date: date(2000, 1, 1) + timedelta(days=count),
             datetime: datetime(2000, 1, 1, tzinfo=UTC) + timedelta(microseconds=count),
+            date: date(2000, 1, 1) + timedelta(days=count),
             uuid.UUID: uuid.UUID(int=count),
         }
-        mark = marks[type(value)]
+        mark = next((mark for kind, mark in marks.items() if isinstance(value, kind)), None)
+        if mark is None:
+            raise TypeError(f"A query cannot be composed once for a {type(value).__name__}.")
         self.places[_as_bound(mark)] = (number, place)
         return mark
 
 
 def _as_bound(value: Any) -> Any:
+    if isinstance(value, str):
+        return str(value)  # of a choice, its value
     if type(value) is date:
         return connection.ops.adapt_datefield_value(value)
     return as_stored(value) if isinstance(value, uuid.UUID | datetime) else value
@@ -124,7 +128,7 @@ def _composed(found: "QuerySet[Any, Any]", places: Mapping[Any, tuple[int, int]]
         literal = None if value in places else _literal(value)
         text += (literal or "%s") + after
         if literal is None:
-            binds.append((places.get(value), value))
+            binds.append((places.get(value), _as_bound(value)))
     if {place for place, _ in binds} - {None} != set(places.values()):
         raise ValueError("The query changes one of its arguments: compute it before, and pass it.")
     locks = found.query.select_for_update and connection.features.has_select_for_update

@@ -14,7 +14,7 @@ from evalsite.dialogues.texts import text_hmac
 from evalsite.endpoints.adapters.base import Message
 
 
-class Line(NamedTuple):
+class TranscriptLine(NamedTuple):
     """An utterance with the number and the state of its turn. `how` says how the turn went on; None before."""
 
     number: int
@@ -29,7 +29,7 @@ class Transcript:
     """The turns of a conversation and what was said in them, in their order."""
 
     turns: list[Turn]
-    lines: list[Line]
+    lines: list[TranscriptLine]
 
 
 def transcript_of(conversation: Conversation) -> Transcript:
@@ -37,7 +37,7 @@ def transcript_of(conversation: Conversation) -> Transcript:
     turns = _turns(conversation.pk)
     for turn in turns:
         turn.conversation = conversation
-    return Transcript(turns, [Line(*line) for line in _lines(conversation.pk)])
+    return Transcript(turns, [TranscriptLine(*line) for line in _lines(conversation.pk)])
 
 
 @composed
@@ -56,7 +56,7 @@ def history_of(conversation: Conversation) -> list[Message]:
     return history_in(transcript_of(conversation).lines)
 
 
-def history_in(lines: Iterable[Line]) -> list[Message]:
+def history_in(lines: Iterable[TranscriptLine]) -> list[Message]:
     """Return the messages of these lines that all chatbots see."""
     went_on = [line for line in lines if line.how is not None]
     return [Message("user" if line.speaker == Utterance.Speaker.USER else "assistant", line.text) for line in went_on]

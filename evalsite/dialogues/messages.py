@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict
 from evalsite.core.row_writes import row_add, rows_update
-from evalsite.dialogues.history import Line, Transcript, history_in, transcript_of
+from evalsite.dialogues.history import Transcript, TranscriptLine, history_in, transcript_of
 from evalsite.dialogues.locking import conversation_lock, over_error
 from evalsite.dialogues.models import LONGEST_MESSAGE, Conversation, Turn, Utterance
 from evalsite.dialogues.replies import replies_request, seats_of, turns_settle
@@ -60,7 +60,7 @@ def message_post(*, annotator: Annotator, conversation_id: uuid.UUID, text: str,
         if not all(seat.is_called for seat in seats):
             turns_settle([turn])
             return PostedMessage(turn, created=True, transcript=None)
-    said = Line(turn.number, turn.state, Utterance.Speaker.USER, text, None)
+    said = TranscriptLine(turn.number, turn.state, Utterance.Speaker.USER, text, None)
     return PostedMessage(turn, created=True, transcript=Transcript([*before.turns, turn], [*before.lines, said]))
 
 

@@ -81,8 +81,10 @@ def replies_request(turn: Turn, seats: Sequence[Seat], messages: Sequence[Messag
 
 def requests_ended(numbers: Sequence[int]) -> None:
     """Take over the replies of ended requests (keys). Runs in the transaction that records their calls."""
-    turns_advance(set(_waiting(list(numbers))))
-    texts_forget(numbers)
+    settled = turns_advance(set(_waiting(list(numbers)))) & set(numbers)
+    rows_update([CallRequest(pk=number, messages=[], reply=None) for number in sorted(settled)], ["messages", "reply"])
+    if late := set(numbers) - settled:
+        texts_forget(late)
 
 
 @composed
@@ -129,13 +131,16 @@ def requests_lock(conversation: int) -> list[int]:
     return list(own.values_list("pk", flat=True))
 
 
-def turns_advance(conversations: Iterable[int]) -> None:
-    """Advance the waiting turn of each conversation (key) as far as its calls have ended."""
+def turns_advance(conversations: Iterable[int]) -> set[int]:
+    """Advance the waiting turn of each conversation (key) as far as its calls have ended.
+
+    Returns the ended requests (keys) whose outcomes were taken over.
+    """
     locked = {one.pk: one for one in conversations_lock(conversations)}
     turns = _turns_waiting(list(locked))
     for turn in turns:
         turn.conversation = locked[turn.conversation_id]
-    turns_settle(turns)
+    return turns_settle(turns)
 
 
 @composed
@@ -144,14 +149,16 @@ def _turns_waiting(conversations: list[int]) -> QuerySet[Turn, Turn]:
     return waiting.select_related("prompt").order_by("pk")
 
 
-def turns_settle(turns: Sequence[Turn]) -> None:
+def turns_settle(turns: Sequence[Turn]) -> set[int]:
     """Take over the outcomes of calls, and release or void each turn whose calls have all ended.
 
-    The turns are waiting, and their conversations are locked. Turns of one call share their queries.
+    The turns are waiting, and their conversations are locked. Turns of one call share their queries. Returns the ended
+    requests (keys) whose outcomes were taken over.
     """
     now = timezone.now()
     rows = _rows_of(turns)
     changed = _settle(rows, now)
+    ended_now = {row.request_id for row in changed.values() if row.request.state in Ended}
     for turn in turns:
         failed = [row for row in rows if row.turn_id == turn.pk and row.state == TurnReply.State.FAILED]
         if turn.number == 1 and failed:
@@ -170,6 +177,7 @@ def turns_settle(turns: Sequence[Turn]) -> None:
     for turn in ended:
         if turn not in complete:
             turn_void(turn, came[turn.pk], now)
+    return ended_now
 
 
 def _rows_of(turns: Sequence[Turn]) -> list[TurnReply]:

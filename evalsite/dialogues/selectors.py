@@ -13,7 +13,7 @@ from evalsite.campaigns.selectors import aspects_of
 from evalsite.core.composed import composed
 from evalsite.core.db import as_stored, rows
 from evalsite.core.errors import NotFound
-from evalsite.dialogues.history import Line, Transcript, replies_shown, transcript_of
+from evalsite.dialogues.history import Transcript, TranscriptLine, replies_shown, transcript_of
 from evalsite.dialogues.models import ChatbotReport, Conversation, Turn, TurnReply, Utterance
 from evalsite.dialogues.turn_limits import may_end, turns_done
 from evalsite.endpoints.adapters.base import TRUNCATED
@@ -153,12 +153,12 @@ def conversation_view(conversation: Conversation, transcript: Transcript | None 
     )
 
 
-def _message(line: Line) -> ShownMessage:
+def _message(line: TranscriptLine) -> ShownMessage:
     how = line.how if line.speaker == Utterance.Speaker.CHATBOT else None
     return ShownMessage(line.number, line.speaker, line.text, how)
 
 
-def _text_of_open_turn(said: Iterable[Line]) -> str:
+def _text_of_open_turn(said: Iterable[TranscriptLine]) -> str:
     return next((line.text for line in said if line.state in Turn.OPEN), "")
 
 
@@ -171,7 +171,7 @@ def _turn(turn: Turn, text: str) -> ShownTurn:
     return ShownTurn(turn, text, replies, aspects_of(turn.conversation.campaign_id))
 
 
-def _notice(conversation: Conversation, last: Turn | None, said: Sequence[Line]) -> str:
+def _notice(conversation: Conversation, last: Turn | None, said: Sequence[TranscriptLine]) -> str:
     campaign = conversation.campaign
     if not campaign.collecting:
         return "campaign_stopped" if campaign.state == Campaign.State.STOPPED else "campaign_paused"

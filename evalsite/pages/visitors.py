@@ -1,12 +1,15 @@
 """The visitor of a page: an account, a pseudonym in a cookie, or a participant of a crowd platform."""
 
+import uuid
+from collections.abc import Iterable
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.selectors import as_uuid, campaign_get, visible_to
+from evalsite.core.composed import composed
 from evalsite.core.errors import NotFound
 from evalsite.core.tokens import token_make
 from evalsite.judgments.claim_selectors import assignments_open
@@ -69,14 +72,30 @@ def enrolments_of(request: HttpRequest, *, left: bool = False) -> list[Enrolment
 
     left: whether to include campaigns that they have left.
     """
-    user = user_of(request)
+    user, arrived = user_of(request), request.session.get(ARRIVED, {})
+    pseudonym = request.session.get(ANNOTATOR)
+    if user is None and not arrived and not left:
+        return _in_order(_of_pseudonym(uuid.UUID(pseudonym)) if pseudonym else [])
     mine = Q(annotator__user=user) if user is not None else Q(pk__in=[])
-    if public_id := request.session.get(ANNOTATOR):
-        mine |= Q(annotator__public_id=public_id, annotator__user__isnull=True, platform="")
-    for campaign, annotator in request.session.get(ARRIVED, {}).items():
+    if pseudonym:
+        mine |= Q(annotator__public_id=pseudonym, annotator__user__isnull=True, platform="")
+    for campaign, annotator in arrived.items():
         mine |= Q(campaign__public_id=campaign, annotator__public_id=annotator) & ~Q(platform="")
     found = Enrolment.objects.filter(mine) if left else Enrolment.objects.filter(mine, left_at=None)
-    rows = found.select_related("annotator__user", "invitation", "campaign__rubric", "campaign__organisation")
+    return _in_order(_with_campaign(found))
+
+
+@composed
+def _of_pseudonym(public_id: uuid.UUID) -> QuerySet[Enrolment, Enrolment]:
+    own = Enrolment.objects.filter(annotator__public_id=public_id, annotator__user__isnull=True, platform="")
+    return _with_campaign(own.filter(left_at=None))
+
+
+def _with_campaign(found: QuerySet[Enrolment, Enrolment]) -> QuerySet[Enrolment, Enrolment]:
+    return found.select_related("annotator__user", "invitation", "campaign__rubric", "campaign__organisation")
+
+
+def _in_order(rows: Iterable[Enrolment]) -> list[Enrolment]:
     return sorted(rows, key=lambda one: (not one.platform, one.annotator.user_id is None, -one.pk))
 
 

@@ -36,6 +36,11 @@ def annotators_numbered(number: int) -> QuerySet[Annotator]:
 
 
 @composed
+def annotators_of_any(number: Any) -> QuerySet[Annotator]:
+    return Annotator.objects.filter(pk=number)
+
+
+@composed
 def campaigns_locked(number: int) -> QuerySet[Campaign]:
     return Campaign.objects.filter(pk=number).select_for_update()
 
@@ -66,6 +71,17 @@ def test_later_runs_bind_their_own_values(campaign: Campaign) -> None:
     assert campaigns_found(uuid.uuid4(), campaign.state, now) == []
     assert campaigns_found(campaign.public_id, "no state", now) == []
     assert campaigns_found(campaign.public_id, campaign.state, now - timedelta(days=9)) == []
+
+
+def test_choice_stands_for_its_value(campaign: Campaign) -> None:
+    found = campaigns_found(campaign.public_id, Campaign.State(campaign.state), timezone.now())
+    assert found == [campaign]
+
+
+@pytest.mark.parametrize("value", [None, 1.5])
+def test_value_of_another_type_is_refused(value: Any) -> None:
+    with pytest.raises(TypeError, match="cannot be composed once"):
+        annotators_of_any(value)
 
 
 @pytest.mark.parametrize("count", [0, 1, 3, 30])
