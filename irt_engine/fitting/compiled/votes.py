@@ -25,8 +25,7 @@ def vote_edges(
     lanes: Lanes,
 ) -> None:
     """Fill what cells of votes say; counts (m, 3). Only of `repeated` cells (m,) by_sd is asked for."""
-    m, Q, singles, pooled = len(counts), len(points.alpha), 0, len(effect.slopes) > 1
-    again = 0
+    m, singles, again, pooled = len(counts), 0, 0, len(effect.slopes) > 1
     for i in range(m):
         singles += 1 if _votes(counts, i) == 1.0 else 0
         again += 1 if repeated[i] else 0
@@ -38,8 +37,16 @@ def vote_edges(
             if observed or again > 0:
                 _bends(m, points, effect, lanes)
         _single_votes(counts, points, effect.sd, observed, logs, lanes)
+    if singles < m:
+        _several_votes(counts, points, effect, observed, lanes)
+
+
+@compiled
+def _several_votes(counts: FloatArray, points: SlotPoints, effect: CellEffect, observed: bool, lanes: Lanes) -> None:
+    """Fill what cells of several votes say; it needs arrays of its own, which most blocks can do without."""
+    m, Q, pooled = len(counts), len(points.alpha), len(effect.slopes) > 1
     nodes, result, shift = new_nodes(len(effect.nodes) * len(effect.slopes)), np.empty(7), shifts(effect)
-    for i in range(m if singles < m else 0):
+    for i in range(m):
         votes, given = _votes(counts, i), (counts[i, 0], counts[i, 1], counts[i, 2])
         few = pooled or (votes <= MOST_FEW and votes == np.floor(votes))
         for lane in range(i, m * Q if votes != 1.0 else 0, m):
