@@ -27,8 +27,9 @@ def vote_edges(
     """Fill what cells of votes say; counts (m, 3). Only of `repeated` cells (m,) by_sd is asked for."""
     m, singles, again, pooled = len(counts), 0, 0, len(effect.slopes) > 1
     for i in range(m):
-        singles += 1 if _votes(counts, i) == 1.0 else 0
-        again += 1 if repeated[i] else 0
+        if _votes(counts, i) == 1.0:
+            singles += 1
+            again += 1 if repeated[i] else 0  # parts of several votes, which add up to one
     if singles > 0:
         if pooled:
             _pooled_chances(m, points, effect, lanes)
