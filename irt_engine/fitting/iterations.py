@@ -141,6 +141,7 @@ class _Iterations:
         ) -> Curvature | None:
             if self.way.curved and far > (_SETTLED if self.curvature else _CLOSE):
                 q = (factors, covariance) if far < self.way.bent_below else None
+                self.curvature = None  # not held beside the next one: of a million cells it takes 48 MB
                 self.curvature = curvature_at(self.cells, state, factors.information, q, expectations, learn=self.learn)
                 if self.mixer:
                     self.mixer.forget()

@@ -11,7 +11,7 @@ expectation under q, with the second derivatives of the edges (a score times a s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -144,6 +144,7 @@ def curvature_at(
         expectations = cells.evaluate(state.point, state.log_sd, None, observed=True)
     bent = q is not None or not problem.replies
     seen = _mostly_bent(problem, expectations, expectations.information if q else expected, prior) if bent else expected
+    expectations = replace(expectations, information=seen)  # no longer held: of a million cells it takes 48 MB
     try:
         factors = cells.factor(seen, prior)
         covariance = factors.covariance()
@@ -254,7 +255,8 @@ def _with_bends(problem: FitProblem, expectations: Expectations) -> Information:
     bent = Information(information.i_theta, np.zeros((n, P)), np.zeros((K, P, P)))
     _bend(bent.cross, bent.i_phi, expectations, problem.prompts.gaps)
     bends = problem.gathered(expectations.d_phi, bent)[1]
-    return Information(information.i_theta, information.cross + bends.cross, information.i_phi + bends.i_phi)
+    cross = np.add(bends.cross, information.cross, out=bends.cross)
+    return Information(information.i_theta, cross, information.i_phi + bends.i_phi)
 
 
 def _bend(cross: FloatArray, i_phi: FloatArray, expectations: Expectations, gaps: int) -> None:

@@ -172,11 +172,12 @@ def add_sums(j: int, first: int, m: int, Q: int, cells: CellData, logs: bool, la
     """Add the log-likelihood with `logs`, and the scores by log SD of cells from which it is learned."""
     for i in range(m):
         log, by_sd, w = 0.0, 0.0, cells.weight[first + i]
-        for q in range(Q):
-            log += lanes.log[q * m + i] if logs else 0.0
-            by_sd += lanes.by_sd[q * m + i]
+        for q in range(Q if logs else 0):
+            log += lanes.log[q * m + i]
         out.sums[j, 0] += w * log / Q
         if cells.repeated[first + i]:
+            for q in range(Q):
+                by_sd += lanes.by_sd[q * m + i]
             out.sums[j, 1] += w * by_sd / Q
             out.sums[j, 2] += w * (by_sd / Q) ** 2
 
