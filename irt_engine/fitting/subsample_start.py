@@ -3,7 +3,7 @@
 Half of the iterations of a fit from zero find the scales and the unit of the abilities, for which a tenth of the cells
 is enough. An iteration takes a time proportional to the cells, so that those of the part cost little. All cells are
 then fitted from its scales, at the joint mode nearest to its means. This shortens the fit and does not change the
-result: 1,000,000 votes take 18 iterations instead of 31, and 100,000 votes 18 instead of 25.
+result: 1,000,000 votes take 18 iterations over all cells instead of 29, and a fifth less time.
 """
 
 from __future__ import annotations
