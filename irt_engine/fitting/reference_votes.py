@@ -23,7 +23,7 @@ import numpy as np
 
 from irt_engine.arrays import BoolArray, FloatArray
 
-from .kernel_data import LARGEST_GAP, LEAST_CHANCE, MOST_FEW, SMALLEST_GAP, CellEffect
+from .kernel_data import LARGEST_GAP, LEAST_CHANCE, MOST_COUNTED, MOST_FEW, SMALLEST_GAP, CellEffect
 from .reference_many_votes import many_votes
 from .reference_ratings import EdgeSums
 
@@ -158,8 +158,9 @@ def _pooled_votes(x: FloatArray, odds: FloatArray, counts: FloatArray, effect: C
     result = _given_votes(nodes, counts, effect.sd, observed)
     if observed:
         return result
-    votes, info, off = counts.sum(axis=1), np.zeros_like(result.info), np.zeros_like(result.off)
-    for number in range(1, MOST_FEW + 1):
+    votes = np.minimum(counts.sum(axis=1), MOST_COUNTED)
+    info, off = np.zeros_like(result.info), np.zeros_like(result.off)
+    for number in range(1, math.ceil(votes.max()) + 1):
         share = np.maximum(1.0 - np.abs(votes - number), 0.0)[:, None]
         if share.any():
             of_whole, off_whole = _expected_of_whole(nodes, number)

@@ -6,15 +6,16 @@ and the log-likelihood.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
 from irt_engine.arrays import FloatArray
 from irt_engine.compilation import compiled
-from irt_engine.fitting.kernel_data import LARGEST_GAP, LEAST_CHANCE, SMALLEST_GAP, CellEffect
+from irt_engine.fitting.kernel_data import LARGEST_GAP, LEAST_CHANCE, MOST_COUNTED, SMALLEST_GAP, CellEffect
 
-_FACTORIAL = np.array([1.0, 1.0, 2.0, 6.0])
+_FACTORIAL = np.array([float(math.factorial(k)) for k in range(MOST_COUNTED + 1)])
 _FARTHEST_ODDS = 300.0  # log
 
 
@@ -87,7 +88,7 @@ def few_votes(given: tuple[float, float, float], sd: float, observed: bool, node
         result[4] += result[0] * result[1]
         return
     result[2], result[3], result[4] = 0.0, 0.0, 0.0
-    votes = given[0] + given[1] + given[2]
+    votes = min(given[0] + given[1] + given[2], float(MOST_COUNTED))
     fewer = int(np.floor(votes))
     if fewer > 0:
         _add_expected(fewer, fewer + 1.0 - votes, nodes, result)

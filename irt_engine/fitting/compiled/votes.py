@@ -114,12 +114,14 @@ def _bends(m: int, points: SlotPoints, effect: CellEffect, lanes: Lanes) -> None
             against0, against1 = low[i] * edge0, low[i] * edge1
             e0, e1, c0, c1 = 0.0, 0.0, 0.0, 0.0
             for k in range(NODES):
-                F0, F1 = 1.0 / (1.0 + against0 * shift[k]), 1.0 / (1.0 + against1 * shift[k])
-                d0, d1 = weights[k] * F0 * (1.0 - F0), weights[k] * F1 * (1.0 - F1)
+                x0, x1 = against0 * shift[k], against1 * shift[k]
+                F0, F1 = 1.0 / (1.0 + x0), 1.0 / (1.0 + x1)
+                lost0, lost1 = x0 * F0, x1 * F1  # 1 - F, which a difference would round to 0
+                d0, d1 = weights[k] * F0 * lost0, weights[k] * F1 * lost1
                 e0 += nodes[k] * d0
                 e1 += nodes[k] * d1
-                c0 += d0 * (1.0 - 2.0 * F0)
-                c1 += d1 * (1.0 - 2.0 * F1)
+                c0 += d0 * (lost0 - F0)
+                c1 += d1 * (lost1 - F1)
             along0[i], along1[i], bend0[i], bend1[i] = e0, e1, c0, c1
 
 

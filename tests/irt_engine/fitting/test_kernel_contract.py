@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,11 @@ from irt_engine.fitting.joint_mode import find_joint_mode
 from irt_engine.fitting.kernels import Kind, kernels_for, use_kernels
 from irt_engine.fitting.variance_estimation import estimation_variances
 from irt_engine.models.parameters import Point
+from irt_engine.models.thresholds import MIRRORED_VOTE
 from tests.irt_engine.cast import random_votes, small_board
+from tests.irt_engine.fitting.test_kernels import asked, pooled
+
+KINDS: tuple[Kind, Kind] = ("reference", "compiled")
 
 TIERS = np.array([0, 0, 1, 1, 0])
 CASES: dict[str, tuple[ResponseTable, tuple[Any, ...]]] = {
@@ -65,13 +70,43 @@ def arrays_of(told: Expectations) -> list[np.ndarray]:
 @pytest.mark.parametrize("case", CASES)
 def test_both_kinds_of_kernels_agree(case: str, gain: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("irt_engine.fitting.problem._DENSE_GAIN", gain)
-    reference, compiled = (numbers_of(kind, case) for kind in ("reference", "compiled"))
+    reference, compiled = (numbers_of(kind, case) for kind in KINDS)
     assert all(np.allclose(one, other, rtol=1e-9, atol=1e-9) for one, other in zip(reference, compiled, strict=True))
+
+
+@pytest.mark.parametrize("observed", [False, True])
+@pytest.mark.parametrize("theta", [-20.0, 0.0, 2.4, 20.0])
+@pytest.mark.parametrize("log_discrimination", [0.0, 3.0, 5.0])
+def test_both_kinds_of_kernels_agree_far_out(log_discrimination: float, theta: float, observed: bool) -> None:
+    every = itertools.product((0.0, 0.4, 1.0, 2.0, 3.05, 9.0), repeat=3)
+    counts = np.array([of_cell for of_cell in every if sum(of_cell) > 0.0])
+    at = np.zeros((len(counts), 1 + MIRRORED_VOTE.size))
+    at[:, 0], at[:, 1] = theta, log_discrimination
+    both = []
+    for kind in KINDS:
+        with use_kernels(kind):
+            both.append(asked(MIRRORED_VOTE, counts, at, sd=1.5, observed=observed))
+    assert np.isfinite(both[0].log_posterior)
+    for one, other in zip(*(arrays_of(told) for told in both), strict=True):
+        assert np.allclose(one, other, rtol=1e-6, atol=1e-9)
+
+
+def test_few_votes_of_a_prompt_met_once_may_count_as_more() -> None:
+    """The information of three votes by annotators with wide ties can be that of more. It was read outside a table."""
+    more = np.array([[0.0, 0.0, votes] for votes in (2.9, 3.0, 3.05, 3.9, 4.0, 5.5, 8.0, 9.0)])
+    theta = np.full(len(more), 1.2)
+    both = []
+    for kind in KINDS:
+        with use_kernels(kind):
+            both.append(pooled(more, theta).information.i_theta)
+    assert np.allclose(both[0], both[1], rtol=1e-9)
+    assert (np.diff(both[0])[:-1] > 0.0).all(), "more votes tell more"
+    assert both[0][-1] == both[0][-2], "but not without end"
 
 
 def test_fit_does_not_depend_on_kernels() -> None:
     fits = []
-    for kind in ("reference", "compiled"):
+    for kind in KINDS:
         with use_kernels(kind):
             fits.append(fit(small_board(), form="vote"))
     assert np.allclose(fits[0].covariance, fits[1].covariance, rtol=0, atol=1e-9)
