@@ -56,7 +56,7 @@ class Snapshot(PublicModel):
     looks = models.PositiveIntegerField(
         null=True, help_text="for which differences are tested, once the campaigns have stopped; null: any number"
     )
-    rows = models.JSONField(help_text="the leaderboard, strongest first")
+    rows = models.JSONField(help_text="the rows of the board, strongest first")
     posterior = models.BinaryField()
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 

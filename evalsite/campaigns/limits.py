@@ -7,6 +7,7 @@ target, the budget, the deadline, and whether any items are left.
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 
+from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
 from evalsite.campaigns.models import Campaign, StoppingSpec
@@ -112,7 +113,7 @@ def deadline_check(campaign: Campaign, now: datetime) -> None:
     deadline = campaign.stopping.deadline
     if deadline is not None and deadline <= now:
         raise InvalidInput(
-            _("The deadline %(deadline)s UTC has passed.") % {"deadline": f"{deadline:%Y-%m-%d %H:%M}"},
+            _("The deadline %(deadline)s UTC has passed.") % {"deadline": date_format(deadline, "DATETIME_FORMAT")},
             hint=_("Set a later one, or none."),
             field="deadline",
         )

@@ -23,7 +23,7 @@ def unchecked_text() -> str:
     """Return the warning about unverified arrivals from the owner's platform."""
     return _(
         "Anybody can make up an address of this study, judge, and collect completion codes. Require a secret in the "
-        "address, or ask who runs this site to set a token of the Prolific API."
+        "address, or ask the operator of this site to set a token of the Prolific API."
     )
 
 

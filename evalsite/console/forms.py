@@ -238,11 +238,13 @@ class AnnotatorInviteForm(forms.Form):
     """An invitation link."""
 
     name = forms.CharField(
-        label=_("Whom it is for"), help_text=_("Whoever may invite here sees it, and nobody else."), max_length=100
+        label=_("Recipient"),
+        help_text=_("A person or a group. Only people who may invite annotators to this campaign see it."),
+        max_length=100,
     )
     at_most = forms.IntegerField(
-        label=_("Annotators that it admits, at the most"),
-        help_text=_("Empty: any number."),
+        label=_("Maximum number of annotators"),
+        help_text=_("Leave it empty for any number."),
         required=False,
         min_value=1,
         max_value=1_000_000,

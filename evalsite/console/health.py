@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from evalsite.operations.service_health import ServiceHealth
 from evalsite.presentation.formatting import fixed, whole
@@ -38,7 +39,10 @@ def health_context(vitals: ServiceHealth, not_ready: str) -> dict[str, Any]:
 
 def _troubles() -> dict[str, str]:
     return {
-        "worker": _("A job is due for more than a minute: no worker takes it. Start one; nothing is lost meanwhile."),
+        "worker": _(
+            "A job has been due for more than a minute, and no worker takes it. Start one. Nothing is lost meanwhile."
+        ),
+        "busy": _("A job has been due for more than a minute: the workers are busy. Start another one if this lasts."),
         "caller": _("Calls to live chatbots are due, and no caller makes them. Start one; nothing is lost meanwhile."),
         "dead_jobs": _("A job was given up after several attempts. The administration shows its error."),
         "failing": _("A campaign's refit fails and is tried again; its overview shows the error."),
@@ -51,6 +55,9 @@ def _troubles() -> dict[str, str]:
 def _worker(vitals: ServiceHealth) -> str:
     if "worker" in vitals.troubles:
         return _("takes no job")
+    if vitals.jobs_held:
+        text = ngettext("runs %(n)s job", "runs %(n)s jobs", vitals.jobs_held)
+        return text % {"n": whole(vitals.jobs_held)}
     if vitals.worker_age is None:
         return _("had nothing to do yet")
     return _("ended a job %(age)s s ago") % {"age": fixed(vitals.worker_age, 0)}

@@ -75,11 +75,12 @@ def prompt_set(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
     completeness = library.completeness_of_set(found)
     lacking = _lacking(request.GET.get("lacking", ""), [row.version for row in completeness])
     prompts = library.prompts_shown(found, lacking)
-    page = list(prompts[start : start + ROWS + 1])
+    page, campaigns = list(prompts[start : start + ROWS + 1]), list(library.campaigns_using(found))
     context: dict[str, Any] = {
         "prompt_set": found,
         "may_rename": may_rename,
-        "campaigns": library.campaigns_using(found),
+        "campaigns": campaigns,
+        "live_turns": any(one.turns is None for one in page) and any(one.is_live for one in campaigns),
         "completeness": completeness,
         "lacking": lacking,
         "log": [] if start or lacking else log_rows(list(audit_of(found.public_id)[:ROWS])),

@@ -96,7 +96,7 @@ def _invited(request: HttpRequest, desk: CampaignContext, form: AnnotatorInviteF
     """Create or end an invitation and return the new address, or ""."""
     if "revoke" in request.POST:
         invitation_revoke(campaign=desk.campaign, name=request.POST["revoke"], by=person(request))
-        messages.success(request, _("The invitation was ended."))
+        messages.success(request, _("The invitation was revoked."))
         return ""
     if not form.is_valid():
         raise InvalidInput(_("Look at the fields below."), field="form")

@@ -84,4 +84,4 @@ def _open(known: Mapping[str, float]) -> str:
 
 def moment(when: object) -> str:
     """Return a date and time in the format of the pages."""
-    return f"{formats.date_format(when, 'j M Y, H:i')} UTC"  # type: ignore[arg-type]
+    return f"{formats.date_format(when, 'DATETIME_FORMAT')} UTC"  # type: ignore[arg-type]

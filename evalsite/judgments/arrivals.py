@@ -116,7 +116,7 @@ def invitation_get(secret: str) -> Invitation:
     if found is None:
         raise NotFound(
             gettext("This invitation is not valid."),
-            hint=gettext("It may have expired. Ask who sent it for a new one."),
+            hint=gettext("It may have expired. Ask the sender for a new one."),
         )
     return found
 
@@ -133,7 +133,7 @@ def invitation_accept(
             Q(annotator=annotator) if annotator else Q(annotator__user=user, annotator__user__isnull=False)
         )
         if invitation.at_most is not None and not known.exists() and admitted.count() >= invitation.at_most:
-            raise Conflict(gettext("This invitation has been used up."), hint=gettext("Ask who sent it for a new one."))
+            raise Conflict(gettext("This invitation has been used up."), hint=gettext("Ask the sender for a new one."))
         consent = consent_check(invitation.campaign, consents=consents, earlier=known.first())
         return enrolment_make(
             campaign=invitation.campaign, annotator=annotator, user=user, invitation=invitation, **consent
@@ -163,8 +163,8 @@ class Visit:
         ids = (self.worker, self.study, self.session)
         if not all(PLATFORM_ID.fullmatch(one) for one in ids):
             raise InvalidInput(
-                gettext("This address lacks what the platform should have added to it."),
-                hint=gettext("Open the study from the platform again. If it stays so, tell the researcher."),
+                gettext("This address lacks the details that the platform adds."),
+                hint=gettext("Open the study from the platform again. If this happens again, contact the researcher."),
             )
         if self.platform == Onboarding.Platform.MTURK and self.submit_to not in MTURK_HOSTS:
             raise InvalidInput(gettext("turkSubmitTo is not an address of Mechanical Turk."), field="turkSubmitTo")

@@ -33,6 +33,7 @@ class ServiceHealth:
 
     disk_free: bytes; None if the data is on another machine.
     job_age: age of the oldest job that is due.
+    jobs_held: number of jobs that a worker is running now. A job whose lease expired is not among them.
     worker_age: time since the newest job ended.
     failing: number of campaigns with failing refits.
     batch_age: age of the oldest closed batch without a refit since.
@@ -45,6 +46,7 @@ class ServiceHealth:
     broker_trouble: str
     jobs: Mapping[str, int]
     job_age: float | None
+    jobs_held: int
     worker_age: float | None
     batch_age: float | None
     open_judgments: int
@@ -59,10 +61,16 @@ class ServiceHealth:
     call_age: float | None
 
     @property
+    def job_is_late(self) -> bool:
+        """Return whether a job has been due for too long."""
+        return self.job_age is not None and self.job_age > JOB_LATE_S
+
+    @property
     def troubles(self) -> list[str]:
         """Return the names of problems that a person should examine."""
         found = {
-            "worker": self.job_age is not None and self.job_age > JOB_LATE_S,
+            "worker": self.job_is_late and not self.jobs_held,
+            "busy": self.job_is_late and self.jobs_held > 0,
             "caller": self.call_age is not None and self.call_age > CALL_LATE_S,
             "dead_jobs": self.jobs.get(Job.State.DEAD, 0) > 0,
             "failing": self.failing > 0,
@@ -85,7 +93,10 @@ def service_health_get() -> ServiceHealth:
     database_ms = 1000 * (time.perf_counter() - began)
     broker_ms, trouble = _broker()
     unfinished = Job.objects.exclude(state=Job.State.DONE).order_by()
-    due = Job.objects.filter(state=Job.State.QUEUED, run_after__lte=now).aggregate(since=Min("run_after"))["since"]
+    work = Job.objects.filter(state__in=[Job.State.QUEUED, Job.State.RUNNING]).aggregate(
+        due=Min("run_after", filter=Q(state=Job.State.QUEUED, run_after__lte=now)),
+        held=Count("pk", filter=Q(state=Job.State.RUNNING, lease_until__gte=now)),
+    )
     waiting = Assignment.objects.filter(state__in=[Assignment.State.QUEUED, Assignment.State.ISSUED]).aggregate(
         queued=Count("pk", filter=Q(state=Assignment.State.QUEUED)),
         issued=Count("pk", filter=Q(state=Assignment.State.ISSUED)),
@@ -98,7 +109,8 @@ def service_health_get() -> ServiceHealth:
         broker_ms=broker_ms,
         broker_trouble=trouble,
         jobs=dict(unfinished.values_list("state").annotate(count=Count("pk"))),
-        job_age=_age(now, due),
+        job_age=_age(now, work["due"]),
+        jobs_held=work["held"],
         worker_age=_age(now, ended),
         batch_age=_age(now, _oldest_unfitted()),
         open_judgments=Batch.objects.filter(state=Batch.State.OPEN).aggregate(n=Count("judgments"))["n"],

@@ -32,6 +32,10 @@ TOP_PX, BOTTOM_PX = 24.0, 200.0
 APART = 2.5  # Minimum distance of two readable numbers, in percent of the width.
 LETTER_PERCENT = 2.1  # Width of a letter of a label on a phone, in percent of the chart.
 LONGEST_LABEL = 11  # Letters of a name.
+LINE_PX = 14.0  # Height of a label.
+ABOVE_PX, BELOW_PX = 21.0, 8.0  # From a point to the top of its label above and below.
+DOT_PERCENT, DOT_PX = 1.5, 6.0  # Half the size of a point.
+LEVEL_PERCENT = 9.0  # Width of the numbers at the left edge.
 DRAWN_FROM = 5  # Votes of a pair that a bar shows.
 REPLIES_AT_MOST = 8
 
@@ -211,26 +215,46 @@ def _curve(given: PromptInput, rows: Sequence[BoardRow]) -> Curve:
     )
     across = frame.across
     steps = [across.low + (across.high - across.low) * step / 80 for step in range(81)]
+    points = [(across.x(row["ability"]), frame.y(given.told(row["ability"])), row) for row in rows]
+    taken = [_Box(x - DOT_PERCENT, x + DOT_PERCENT, y - DOT_PX, y + DOT_PX) for x, y, _ in points]
+    taken += [_Box(0.0, LEVEL_PERCENT, level.y - LINE_PX, level.y) for level in frame.levels]
     marks: list[CurvePoint] = []
-    ends = {False: -math.inf, True: -math.inf}  # Where the last label above and below the curve ends, in percent.
-    for row in sorted(rows, key=lambda each: each["ability"]):
-        x = across.x(row["ability"])
-        below = ends[True] < ends[False]
-        label, width = _label(row, min(x, 100 - x, x - ends[below]))
-        ends[below] = x + width / 2 if label else ends[below]
-        marks.append(CurvePoint(x, frame.y(given.told(row["ability"])), label, below, row["name"]))
+    for x, y, row in sorted(points, key=lambda each: each[0]):
+        label, below, box = _label(row, x, y, taken)
+        taken += [box] if box else []
+        marks.append(CurvePoint(x, y, label, below, row["name"]))
     return Curve(frame, frame.line([(at, given.told(at)) for at in steps]), marks)
 
 
-def _label(row: BoardRow, space: float) -> tuple[str, float]:
-    """Return the label that fits beside a point with this much space to its side, and its width in percent."""
+@dataclass(frozen=True, slots=True)
+class _Box:
+    """An occupied area of the chart: percentages of the width on a phone, and pixels of the height."""
+
+    left: float
+    right: float
+    top: float
+    bottom: float
+
+    def overlaps(self, other: "_Box") -> bool:
+        apart = self.right <= other.left or other.right <= self.left
+        return not apart and self.top < other.bottom and other.top < self.bottom
+
+
+def _label(row: BoardRow, x: float, y: float, taken: Sequence[_Box]) -> tuple[str, bool, _Box | None]:
+    """Return the first label that overlaps nothing, whether it stands below its point, and its box.
+
+    The name is tried above and below the point, then the rank.
+    """
     name = shown(row["name"])
     name = name if len(name) <= LONGEST_LABEL else f"{name[: LONGEST_LABEL - 1]}…"
     for label in (name, "–" if "withdrawn" in row else str(row["rank"])):
-        width = LETTER_PERCENT * len(label) + APART
-        if 2 * space >= width:
-            return label, width
-    return "", 0.0
+        half = (LETTER_PERCENT * len(label) + APART) / 2
+        for below, top in ((False, y - ABOVE_PX), (True, y + BELOW_PX)):
+            box = _Box(x - half, x + half, top, top + LINE_PX)
+            inside = box.left >= 0 and box.right <= 100 and box.bottom <= BOTTOM_PX + LINE_PX
+            if inside and not any(box.overlaps(each) for each in taken):
+                return label, below, box
+    return "", False, None
 
 
 @dataclass(frozen=True, slots=True)

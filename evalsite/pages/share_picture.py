@@ -68,7 +68,7 @@ def picture_of(board_state: BoardState) -> Picture:
     return Picture(
         title=plain_line(shown(title)),
         headline=plain_line(headline(rows, more_to_come=campaign is None or campaign.collecting)),
-        date=date_format(board_state.snapshot.created_at, "j M Y") if board_state.snapshot else "",
+        date=date_format(board_state.snapshot.created_at, "DATE_FORMAT") if board_state.snapshot else "",
         rows=[
             PictureRow(
                 rank=rank_text(row),

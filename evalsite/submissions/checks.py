@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
 from evalsite.accounts.models import Organisation, User
@@ -100,7 +101,7 @@ def week_check(campaign: Campaign, settings: SubmissionSettings, organisation: O
     again = given[len(given) - most] + WEEK
     raise TooManyVersions(
         _("This campaign accepts %(most)s versions of an organisation in seven days.") % {"most": most},
-        hint=_("The next one is accepted from %(when)s UTC on.") % {"when": f"{again:%Y-%m-%d %H:%M}"},
+        hint=_("The next one is accepted from %(when)s UTC on.") % {"when": date_format(again, "DATETIME_FORMAT")},
         retry_after_s=max(1.0, (again - now).total_seconds()),
     )
 

@@ -4,6 +4,7 @@ from django.conf import settings
 from django.core.mail import send_mail
 from django.db.models import Q
 from django.utils import translation
+from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
 from evalsite.accounts.models import Membership, User
@@ -48,7 +49,7 @@ def _send(user: User, event: SubmissionEvent, path: str, step: str) -> None:
         subject = " ".join((_("%(name)s %(label)s: %(state)s") % names).split())
         lines = [
             _("Campaign: %(name)s") % {"name": shown(submission.campaign.name)},
-            _("State: %(state)s, %(when)s UTC") % {"state": state, "when": f"{event.at:%Y-%m-%d %H:%M}"},
+            _("State: %(state)s, %(when)s UTC") % {"state": state, "when": date_format(event.at, "DATETIME_FORMAT")},
             *([_("Reason: %(reason)s") % {"reason": shown(event.reason_text)}] if event.reason else []),
             *([_("Next: %(step)s") % {"step": step}] if step else [_("Please approve or refuse it.")]),
             "",

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 from django.db.models import Prefetch, Q, QuerySet
 from django.utils import timezone
+from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
 from evalsite.accounts.models import Membership, Organisation, User
@@ -38,7 +39,7 @@ def closed_reason(campaign: Campaign, settings: SubmissionSettings, now: datetim
         return "submissions_closed", _("This campaign accepts no submissions.")
     if settings.deadline is not None and settings.deadline <= now:
         said = _("The deadline for submissions was %(deadline)s UTC.")
-        return "deadline_passed", said % {"deadline": f"{settings.deadline:%Y-%m-%d %H:%M:%S}"}
+        return "deadline_passed", said % {"deadline": date_format(settings.deadline, "DATETIME_FORMAT")}
     if state == Campaign.State.DRAFT:
         return "not_begun", _("The campaign has not begun.")
     if state == Campaign.State.STOPPED and (not campaign.standing or stopped_by_hand(campaign)):

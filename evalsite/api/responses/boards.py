@@ -10,6 +10,7 @@ from evalsite.api.responses.base import ResponseSerializer, StoredSerializer, cu
 from evalsite.boards.live_reports import LiveReportContent
 from evalsite.boards.models import AnalysisPlan, Decision
 from evalsite.boards.selectors import BoardState, style_result
+from evalsite.boards.slice_age import SliceAge
 from evalsite.boards.withdrawn_rows import unranked_rows
 from evalsite.core.reasons import reason_code
 from evalsite.submissions.board_cards import BoardCard, board_cards
@@ -124,10 +125,16 @@ class DecisionSerializer(ResponseSerializer):
 class SliceSerializer(ResponseSerializer):
     """The filter of the board."""
 
-    by = s.CharField(help_text="aspect, category, kind, mode or style")
-    value = s.CharField()
-    judgments = s.IntegerField(help_text="judgments that match the filter; below 30 there is no ranking")
-    trouble = s.CharField(help_text="reason why the last fit failed; empty if it succeeded")
+    by = s.CharField(source="slice.by", help_text="aspect, category, kind, mode or style")
+    value = s.CharField(source="slice.value")
+    judgments = s.IntegerField(
+        source="slice.judgments", help_text="judgments that match the filter; below 30 there is no ranking"
+    )
+    trouble = s.CharField(source="slice.trouble", help_text="reason why the last fit failed; empty if it succeeded")
+    age = s.ChoiceField(
+        choices=[one.value for one in SliceAge],
+        help_text="whether the snapshot is of the same state as that of the whole board, or of an earlier or later one",
+    )
 
 
 class StyleEffectSerializer(ResponseSerializer):
@@ -159,13 +166,16 @@ class BoardSerializer(ResponseSerializer):
     annotators = s.IntegerField(source="tally.annotators")
     snapshot = SnapshotSerializer(allow_null=True)
     decision = DecisionSerializer(allow_null=True)
-    filter = SliceSerializer(source="slice", allow_null=True)
+    filter = SliceSerializer(allow_null=True)
     equal_style = StyleSerializer(allow_null=True, help_text="of a board at equal style (filter style=equal)")
     chatbots = BoardRowSerializer(many=True)
     withdrawn = WithdrawnRowSerializer(many=True, help_text="chatbots that no longer take part and have no rank")
 
     def get_state(self, row: BoardState) -> str | None:
         return row.campaign.state if row.campaign else None
+
+    def get_filter(self, row: BoardState) -> BoardState | None:
+        return row if row.slice else None
 
     def get_equal_style(self, row: BoardState) -> Any:
         found = style_result(row)

@@ -86,6 +86,14 @@ def test_a_prompt_set_tells_who_has_replied_and_which_prompts_lack_a_reply(owner
     assert owner.get(url, {"lacking": str(uuid.uuid4())}).status_code == 400
 
 
+def test_set_of_a_live_campaign_tells_where_its_texts_are(owner: Client, draft: Campaign) -> None:
+    url, told = f"/console/prompt-sets/{draft.prompt_set.public_id}/", "Prompts without a text are turns of live"
+    Prompt.objects.create(prompt_set=draft.prompt_set, key="turn", origin="authored")
+    assert told not in words(owner.get(url)), "imported prompts may lack a text, too"
+    Campaign.objects.update(mode=Campaign.Mode.LIVE)
+    assert told in words(owner.get(url))
+
+
 def test_prompts_of_gold_are_in_no_list(owner: Client, draft: Campaign) -> None:
     new = NewGold("g", ("A",), turns=[{"speaker": "user", "text": "Known?"}], texts=("Yes", "No"))
     gold_add(campaign=draft, items=[new])

@@ -70,6 +70,12 @@ def test_an_invitation_is_ended_by_a_post_and_admits_nobody_more(
     assert (answer.status_code, "in force" in words(answer)) == (404, True)
 
 
+def test_page_of_invitations_counts_them(owner: Client, campaign: Campaign) -> None:
+    assert "No invitations yet" in words(owner.get(INVITATIONS))
+    invited(owner, name="Erika Muster")
+    assert "1 invitation " in words(owner.get(INVITATIONS))
+
+
 def test_whom_an_invitation_is_for_stands_on_its_page_and_not_in_the_log(
     owner: Client, campaign: Campaign, alice: User, charlie: User
 ) -> None:
@@ -90,7 +96,7 @@ def test_whom_an_invitation_is_for_stands_on_its_page_and_not_in_the_log(
     page = words(owner.get(INVITATIONS))
     assert "Erika Muster" in page
     assert all(one in page for one in made)
-    assert "Whoever may invite here sees it, and nobody else." in page
+    assert "Only people who may invite annotators to this campaign see it." in page
     assert viewer.get(INVITATIONS).status_code == 403
 
 

@@ -131,7 +131,7 @@ def test_the_live_part_of_a_filtered_board_costs_a_304_until_something_changes(
 def test_the_api_takes_the_same_filters(filtered: Campaign, stranger: Client) -> None:
     body = stranger.get("/api/v1/boards/trial?category=maths").json()
     assert [row["name"] for row in body["chatbots"]] == ["Cow", "Bee"]
-    assert body["filter"] == {"by": "category", "value": "maths", "judgments": 44, "trouble": ""}
+    assert body["filter"] == {"by": "category", "value": "maths", "judgments": 44, "trouble": "", "age": "earlier"}
     few = stranger.get("/api/v1/boards/trial", {"category": "law & order"}).json()
     assert (few["snapshot"], few["chatbots"], few["filter"]["judgments"]) == (None, [], 12)
     assert stranger.get("/api/v1/boards/trial").json()["filter"] is None

@@ -93,6 +93,24 @@ def test_what_is_late_is_a_trouble_with_a_remedy(campaign: Campaign, bob: Annota
     assert "All parts are well." in words(client.get("/console/health/"))
 
 
+def test_job_behind_a_running_one_is_not_without_a_worker(campaign: Campaign, bob: Annotator, alice: User) -> None:
+    judge(campaign, bob, blocks=2)
+    now = timezone.now()
+    Job.objects.filter(state="queued").update(run_after=now - timedelta(minutes=10))
+    lease = {"lease_owner": "host:1", "lease_until": now + timedelta(minutes=1)}
+    running = Job.objects.create(kind="refit", key="other", state="running", **lease)
+    assert service_health_get().troubles == ["busy"]
+    User.objects.filter(pk=alice.pk).update(is_staff=True)
+    client = Client()
+    client.force_login(User.objects.get(pk=alice.pk))
+    text = words(client.get("/console/health/"))
+    assert "Worker runs 1 job" in text
+    assert "the workers are busy" in text
+    assert "no worker takes it" not in text
+    Job.objects.filter(pk=running.pk).update(lease_until=now - timedelta(minutes=1))
+    assert service_health_get().troubles == ["worker"]
+
+
 def test_a_loop_that_fails_is_a_trouble_until_it_goes_again(campaign: Campaign, stranger: Client) -> None:
     alarm_raise(campaign=campaign, message="no plan")
     assert service_health_get().troubles == ["failing"]

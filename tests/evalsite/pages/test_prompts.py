@@ -3,6 +3,7 @@
 import csv
 import io
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from django.test import Client
@@ -91,6 +92,32 @@ def test_information_falls_with_the_distance_and_marks_every_chatbot_where_it_st
     assert {row[0]: row[2] for row in figure.table.rows} == {row["name"]: row["ability"] for row in rows}
     marks = {mark.name: mark.x for mark in figure.drawing.marks}
     assert sorted(marks, key=lambda name: -marks[name]) == [row["name"] for row in rows]
+
+
+def test_labels_of_crowded_chatbots_overlap_nothing_on_a_phone(shown: Campaign) -> None:
+    given = material(shown)
+    abilities = [-2.5, -1.4, -1.35, -0.2, 0.0, 0.05, 0.1, 0.15, 0.9, 1.1, 1.6, 2.6]
+    rows: Any = [
+        {"name": f"chatbot {at}", "rank": len(abilities) - at, "ability": ability, "group": 1}
+        for at, ability in enumerate(abilities)
+    ]
+    marks = FIGURES["information"](replace(given, rows=rows)).drawing.marks
+    labelled = [mark for mark in marks if mark.label]
+    tops = [mark.y + 8 if mark.below else mark.y - 21 for mark in labelled]
+    widths = [0.021 * 343 * len(mark.label) for mark in labelled]
+    labels = [
+        (3.43 * mark.x - width / 2, 3.43 * mark.x + width / 2, top, top + 14)
+        for mark, top, width in zip(labelled, tops, widths, strict=True)
+    ]
+    points = [(3.43 * mark.x - 4.5, 3.43 * mark.x + 4.5, mark.y - 4.5, mark.y + 4.5) for mark in marks]
+    for label in labels:
+        assert 0 <= label[0] < label[1] <= 343
+        for other in [*labels, *points]:
+            apart = label[1] <= other[0] or other[1] <= label[0] or label[3] <= other[2] or other[3] <= label[2]
+            assert apart or other is label
+    assert len(labelled) >= 8
+    assert {mark.below for mark in labelled} == {False, True}
+    assert {mark.label.startswith("chatbot") for mark in labelled} == {False, True}
 
 
 def test_the_pairs_on_it_add_up_to_its_votes(shown: Campaign, stranger: Client) -> None:

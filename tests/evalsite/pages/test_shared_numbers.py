@@ -232,6 +232,22 @@ def test_pages_of_a_category_say_that_it_is_older_until_it_is_fitted(categorised
     assert EARLIER not in read(client, "/boards/trial/")
 
 
+def test_api_tells_the_age_of_a_filtered_board(categorised: Campaign, client: Client) -> None:
+    def told() -> tuple[str, int]:
+        body = client.get("/api/v1/boards/trial?category=maths").json()
+        return body["filter"]["age"], body["snapshot"]["number"]
+
+    before = told()
+    judge_batches(categorised, 1)
+    during = told()
+    run_jobs()
+    after = told()
+    assert [age for age, _ in (before, during, after)] == ["same", "earlier", "same"]
+    assert before[1] == during[1] != after[1]
+    Slice.objects.filter(value="maths").update(seen="of later votes", looked_at=timezone.now())
+    assert told()[0] == "later"
+
+
 def test_pages_agree_while_the_board_of_a_category_is_older(categorised: Campaign, alice: User, client: Client) -> None:
     client.force_login(alice)
     judge_batches(categorised, 1)
