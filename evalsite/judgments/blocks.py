@@ -6,11 +6,11 @@ from datetime import timedelta
 from itertools import chain
 from typing import Any
 
-from django.db.models import F
 from django.utils import timezone
 
 from evalsite.campaigns.models import Campaign, Entrant, GoldItem
 from evalsite.campaigns.selectors import gold_in_use
+from evalsite.core.row_writes import rows_add, rows_update
 from evalsite.judgments.claim_sql import Claimable, assignments_issue, claimable, queued_lock, replies_shown
 from evalsite.judgments.conflict_of_interest import leaves_a_pair, own_entrants
 from evalsite.judgments.item_keys import item_parts
@@ -68,8 +68,9 @@ def _compose_and_issue(
     for assignment, (_, candidates) in zip(block, shown, strict=True):
         for candidate in candidates:
             candidate.assignment = assignment
-    Candidate.objects.bulk_create(chain.from_iterable(candidates for _, candidates in shown))
-    Enrolment.objects.filter(pk=enrolment.pk).update(blocks_claimed=F("blocks_claimed") + 1)
+    rows_add(list(chain.from_iterable(candidates for _, candidates in shown)))
+    enrolment.blocks_claimed += 1
+    rows_update([enrolment], ["blocks_claimed"])
     return block
 
 

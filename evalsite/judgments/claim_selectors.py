@@ -1,27 +1,42 @@
 """Read queries of claims: the campaign, the open block, and the content to show."""
 
+import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
+from django.db.models import QuerySet
+
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.selectors import as_uuid
+from evalsite.core.composed import composed
 from evalsite.judgments.models import Assignment, Candidate
 
 
 def campaign_joined(annotator: int, key: str) -> Campaign | None:
     """Return the campaign at this address (its slug or its public id) if the annotator has joined it."""
     public_id = as_uuid(key)
-    joined = Campaign.objects.filter(enrolments__annotator=annotator)
-    return (joined.filter(slug=key) if public_id is None else joined.filter(public_id=public_id)).first()
+    found = _joined_by_slug(annotator, key) if public_id is None else _joined_by_id(annotator, public_id)
+    return found[0] if found else None
 
 
-def assignments_open(campaign: int, annotator: int) -> list[Assignment]:
+@composed
+def _joined_by_slug(annotator: int, slug: str) -> QuerySet[Campaign, Campaign]:
+    return Campaign.objects.filter(enrolments__annotator=annotator, slug=slug)
+
+
+@composed
+def _joined_by_id(annotator: int, public_id: uuid.UUID) -> QuerySet[Campaign, Campaign]:
+    return Campaign.objects.filter(enrolments__annotator=annotator, public_id=public_id)
+
+
+@composed
+def assignments_open(campaign: int, annotator: int) -> QuerySet[Assignment, Assignment]:
     """Return the annotator's issued, unanswered assignments in the order of the block."""
     issued = Assignment.objects.filter(annotator=annotator, state=Assignment.State.ISSUED, campaign=campaign)
-    return list(issued.order_by("block_position", "pk"))
+    return issued.order_by("block_position", "pk")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,29 +57,28 @@ class AssignmentContent:
 
 def contents_of(assignments: Sequence[Assignment]) -> dict[int, AssignmentContent]:
     """Return the content of each assignment by key."""
-    candidates = Candidate.objects.filter(assignment__in=[one.pk for one in assignments])
-    prompt = "assignment__place__prompt"
-    found = candidates.order_by("assignment", "position").values(
-        *("assignment", "gold_side", "reply", "reply__text", "assignment__gold__text_a", "assignment__gold__text_b"),
-        *(f"{prompt}__key", f"{prompt}__category", f"{prompt}__turns"),
-    )
+    if not assignments:
+        return {}
     shown = {}
-    for key, group in groupby(found, key=itemgetter("assignment")):
+    for key, group in groupby(_candidates_of([one.pk for one in assignments]), key=itemgetter(0)):
         rows = list(group)
-        first, texts = rows[0], tuple(_text(row) for row in rows)
-        shown[key] = AssignmentContent(
-            first[f"{prompt}__key"],
-            first[f"{prompt}__category"],
-            first[f"{prompt}__turns"],
-            texts,
-            tuple(row["reply"] for row in rows),
-        )
+        (_, prompt, category, turns, *_), texts = rows[0], tuple(_text(*row[4:]) for row in rows)
+        shown[key] = AssignmentContent(prompt, category, turns, texts, tuple(row[4] for row in rows))
     return shown
 
 
-def _text(row: Mapping[str, Any]) -> str | None:
-    if row["reply"] is not None:
-        text: str | None = row["reply__text"]
-    else:
-        text = row[f"assignment__gold__text_{'a' if row['gold_side'] == 'A' else 'b'}"]
-    return text
+@composed
+def _candidates_of(assignments: list[int]) -> QuerySet[Candidate, tuple[Any, ...]]:
+    candidates = Candidate.objects.filter(assignment__in=assignments).order_by("assignment", "position")
+    prompt, gold = "assignment__place__prompt", "assignment__gold"
+    return candidates.values_list(
+        *("assignment", f"{prompt}__key", f"{prompt}__category", f"{prompt}__turns", "reply"),
+        *("reply__text", "gold_side", f"{gold}__text_a", f"{gold}__text_b"),
+    )
+
+
+def _text(reply: int | None, text: str | None, side: str, text_a: str | None, text_b: str | None) -> str | None:
+    """Return the text of a candidate: of its reply, or of its side of a gold item."""
+    if reply is not None:
+        return text
+    return text_a if side == "A" else text_b

@@ -3,12 +3,13 @@
 import uuid
 from datetime import datetime, timedelta
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import refit_request
+from evalsite.core.composed import composed
 from evalsite.core.db import CLOCK_SET_BACK, write_transaction
 from evalsite.core.errors import Conflict, InvalidInput, NotFound
 from evalsite.core.number_format import whole
@@ -207,7 +208,8 @@ def assignments_return(*, campaign: Campaign, annotator: Annotator) -> int:
 
 def assignments_expire() -> None:
     """End leases that have expired, or that date from before the clock was set back, and queue their places again."""
-    overdue = _overdue()
+    now = timezone.now()
+    overdue = _overdue(now, now + CLOCK_SET_BACK)
     issued = Assignment.objects.filter(overdue, state=Assignment.State.ISSUED).exclude(source=Assignment.Source.LIVE)
     for number, place in issued.order_by("lease_until").values_list("pk", "place_id")[:500]:
         with write_transaction():
@@ -220,17 +222,24 @@ def assignments_expire_of(*, campaign: Campaign, annotator: Annotator) -> None:
     Runs before the claim's own locks, in the order of the places: a late answer locks its place first, and then the
     enrolment.
     """
-    overdue = _overdue()
-    held = Assignment.objects.filter(campaign=campaign, annotator=annotator, state=Assignment.State.ISSUED)
-    held = held.exclude(source=Assignment.Source.LIVE)
-    for number, place in held.filter(overdue).order_by("place_id").values_list("pk", "place_id"):
-        with write_transaction():
-            _end_if_issued(number, place, Assignment.State.EXPIRED, overdue=overdue)
-
-
-def _overdue() -> Q:
     now = timezone.now()
-    return Q(lease_until__lt=now) | Q(issued_at__gt=now + CLOCK_SET_BACK)
+    future = now + CLOCK_SET_BACK
+    for number, place in _overdue_of(campaign.pk, annotator.pk, now, future):
+        with write_transaction():
+            _end_if_issued(number, place, Assignment.State.EXPIRED, overdue=_overdue(now, future))
+
+
+@composed
+def _overdue_of(
+    campaign: int, annotator: int, now: datetime, future: datetime
+) -> QuerySet[Assignment, tuple[int, int]]:
+    held = Assignment.objects.filter(campaign=campaign, annotator=annotator, state=Assignment.State.ISSUED)
+    held = held.exclude(source=Assignment.Source.LIVE).filter(_overdue(now, future))
+    return held.order_by("place_id").values_list("pk", "place_id")
+
+
+def _overdue(now: datetime, future: datetime) -> Q:
+    return Q(lease_until__lt=now) | Q(issued_at__gt=future)
 
 
 def _end_if_issued(number: int, place: int, state: Assignment.State, *, overdue: Q | None = None) -> bool:

@@ -33,7 +33,7 @@ def contents_shown(assignments: Sequence[Assignment]) -> dict[int, AssignmentCon
     found = contents_of(assignments)
     # Items of gold end in no entrants, so only their first part is read.
     prompts = {one.pk: int(one.item.partition(":")[0]) for one in assignments if found[one.pk].turns is None}
-    texts = texts_of(set(prompts.values()))
+    texts = texts_of(set(prompts.values())) if prompts else {}
     for key, prompt in prompts.items():
         if prompt in texts:
             found[key] = _with_texts(found[key], texts[prompt])
