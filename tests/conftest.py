@@ -17,6 +17,8 @@ import pytest
 from django.core.management import call_command
 from django.test import override_settings
 from hypothesis import HealthCheck, settings
+from xdist.remote import Producer
+from xdist.scheduler import LoadFileScheduling
 
 from tests.environment import BENCH_PYTHON, CHROMIUM, CI, DATABASE_URL, FULL, PRODUCTION, REDIS_PREFIX, REDIS_URL
 from tests.processes import Start, end, forget_redis_keys, libfaketime, postgresql_bin, start_manage
@@ -73,6 +75,23 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
 
 # What waits for other processes begins first, so that no process of a run ends long after the others.
 FIRST = ("tests/journey/", "tests/browser/")
+OWN_SITE = ("tests/browser/test_accounts.py", "tests/browser/test_submissions.py")
+
+
+class OneSite(LoadFileScheduling):
+    """Hand out files to the processes of a run. Those that read the served demonstration go to one process together.
+
+    Each process would else start a demonstration of its own, which takes as long as a file of these tests.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        file: str = super()._split_scope(nodeid)
+        return "tests/browser" if file.startswith("tests/browser/") and file not in OWN_SITE else file
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> OneSite | None:
+    return OneSite(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 @pytest.hookimpl(trylast=True)

@@ -58,6 +58,7 @@ def decided(names: tuple[str, ...]) -> ResponseTable:
     return ResponseTable.from_votes(names, names[::-1], ["p"] * len(names), [1] * len(names))
 
 
+@pytest.mark.full
 def test_jobs_come_back_in_their_order_and_a_failure_is_not_swallowed() -> None:
     assert workers.run(math.sqrt, [9, 4, 1], "root", processes=2) == [3, 2, 1]
     for processes in (1, 2):
@@ -119,6 +120,7 @@ def test_coverage_counts_what_lies_inside() -> None:
     assert [check.passed for check in narrow.checks()] == [False, False, False]
 
 
+@pytest.mark.full
 def test_simulated_campaigns_go_on_where_they_were_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stopping, "BUDGET", 100)
     monkeypatch.setattr(stopping, "RULES", (Budget(100),))
@@ -206,6 +208,7 @@ def test_the_papers_runs_are_all_there() -> None:
     assert runs == {(row.a, row.b) for row in paper.PUBLISHED}
 
 
+@pytest.mark.full
 def test_careless_annotators_are_simulated_and_their_votes_foreseen() -> None:
     cover, square, variance = annotators.one(annotators.Simulated(0, 4)).T
     assert cover[1] <= cover[2]
@@ -330,6 +333,7 @@ def toy_votes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     decide.loaded.cache_clear()
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("toy_votes")
 def test_runs_to_a_decision_go_on_where_they_were_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert TOY_SET.read(tmp_path).prompts == TABLE.prompts

@@ -37,6 +37,7 @@ def test_a_net_rating_is_that_of_three_votes() -> None:
     assert votes.outcome.tolist() == [1, 1, 1, -1, -1, 0, 1, 0, 0]
 
 
+@pytest.mark.full
 def test_all_ways_end_at_the_same_se_and_none_begins_there(found: dict[str, FloatArray]) -> None:
     assert set(found) == set(figure2.WAYS)
     for se in found.values():

@@ -12,6 +12,7 @@ def test_clustered_intervals_cover_where_plain_ones_do_not() -> None:
     assert found.rejected < 0.15 < found.plain_rejected
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("one_best", [False, True], ids=["SATA", "SOBA"])
 def test_boards_of_conversations_cover(one_best: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(selections, "_MANY_ON_BOARD", 60)

@@ -55,12 +55,13 @@ class Site:
             command, cwd=ROOT, env=self.environment, check=True, stdout=subprocess.PIPE, text=True
         ).stdout
 
-    def start(self, name: str, *command: str) -> None:
+    def start(self, name: str, *command: str) -> subprocess.Popen[bytes]:
         with (self.logs / f"{name}.log").open("wb") as log:
             process = subprocess.Popen(
                 [sys.executable, "-m", *command], cwd=ROOT, env=self.environment, stdout=log, stderr=log
             )
         self.started.append(process)
+        return process
 
     def end(self) -> None:
         end_all(self.started)
@@ -113,7 +114,8 @@ def test_judgments_over_http_become_a_board_by_celery(site: Site) -> None:
     site.start("beat", *beat, "--schedule", str(site.logs / "beat"))
     get = visit(site.url)
     wait_for(lambda: get.get("/readyz").is_success, what="the web process")
-    site.start("annotators", "manage", "simulate_annotators", "--url", site.url, "--speed", "6")
+    six = ("--count", "6", "--speed", "6")
+    annotators = site.start("annotators", "manage", "simulate_annotators", "--url", site.url, *six)
 
     board = "/api/v1/boards/demonstration"
     second = wait_for(
@@ -122,6 +124,7 @@ def test_judgments_over_http_become_a_board_by_celery(site: Site) -> None:
     )
     assert second["snapshot"]["judgments"] >= 100
     assert len(second["chatbots"]) == 8
+    end_all([annotators])  # they would keep the machine busy
     replies_are_collected(site)
     page = get.get("/boards/demonstration/")
     assert "Concierge" in page.text

@@ -53,6 +53,7 @@ def test_every_policy_can_be_simulated(policy: str) -> None:
     assert run(unjudged_state(4, 20), ForecastTerms(AllAbilities(0.6), batch=30, policy=policy), seed=2).judgments > 0
 
 
+@pytest.mark.full
 def test_equal_seeds_give_equal_campaigns_and_progress_is_told() -> None:
     told: list[tuple[int, int]] = []
     state, terms = unjudged_state(4, 20), ForecastTerms(AllAbilities(0.6), batch=10)
@@ -63,6 +64,7 @@ def test_equal_seeds_give_equal_campaigns_and_progress_is_told() -> None:
     assert run(state, terms, seed=5) != run(state, terms, seed=6)
 
 
+@pytest.mark.full
 def test_the_two_speeds_agree() -> None:
     """On a few campaigns of a small design; `tests/benchmarks/forecast.py` has the real comparison."""
     quick, slow = forecast(SMALL, TERMS), simulate(SMALL, TERMS, campaigns=CAMPAIGNS, seed=1)

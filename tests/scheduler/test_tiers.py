@@ -117,6 +117,7 @@ def plain(table: ResponseTable) -> Posterior:
     return estimate(table, tiers=1)
 
 
+@pytest.mark.full
 def test_a_campaigns_fit_places_its_chatbots_and_learns_what_prompts_tell_in_each_tier(
     table: ResponseTable, found: Posterior, plain: Posterior
 ) -> None:

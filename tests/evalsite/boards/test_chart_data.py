@@ -95,6 +95,7 @@ def test_the_record_is_of_the_snapshot_that_serves_even_when_an_earlier_one_come
         assert BoardChartData.objects.get().snapshot == current
 
 
+@pytest.mark.full
 def test_history_keeps_the_first_and_the_last_of_many_snapshots(make_campaign: CampaignMaker) -> None:
     campaign = make_campaign(prompts=20)
     bob = Annotator.objects.create()

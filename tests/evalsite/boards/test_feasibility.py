@@ -115,6 +115,7 @@ def test_each_decision_holds_what_can_be_reached_and_the_campaign_goes_on(make_c
         assert decision.evidence["prompts"] == 12.0
 
 
+@pytest.mark.full
 def test_the_owner_is_told_once_and_not_after_each_refit(
     make_campaign: CampaignMaker, alice_reads: User, mailoutbox: list[EmailMessage]
 ) -> None:
@@ -128,6 +129,7 @@ def test_the_owner_is_told_once_and_not_after_each_refit(
         assert "Das Ziel von Trial ist nicht zu erreichen. Mit diesen 12 Prompts" in notice_text(notice)
 
 
+@pytest.mark.full
 def test_they_are_told_again_when_prompts_were_added_that_are_not_enough(make_campaign: CampaignMaker) -> None:
     campaign = judged(make_campaign(design=replace(OPEN, target_se=0.02), prompts=12))
     new = [NewPrompt("another", [{"speaker": "user", "text": "And now?"}], "general")]
@@ -137,6 +139,7 @@ def test_they_are_told_again_when_prompts_were_added_that_are_not_enough(make_ca
     assert len(reach_notices(campaign)) == 2
 
 
+@pytest.mark.full
 def test_of_a_target_in_reach_nobody_is_told(make_campaign: CampaignMaker, mailoutbox: list[EmailMessage]) -> None:
     campaign = judged(make_campaign(design=replace(OPEN, target_se=0.5), prompts=60))
     last = Decision.objects.filter(snapshot__board__default_of=campaign).latest("pk")
@@ -146,6 +149,7 @@ def test_of_a_target_in_reach_nobody_is_told(make_campaign: CampaignMaker, mailo
     assert campaign_status_get(campaign).to_go is not None
 
 
+@pytest.mark.full
 def test_what_is_in_reach_counts_the_judgments_that_several_give_of_the_same(make_campaign: CampaignMaker) -> None:
     campaign = make_campaign(design=replace(OPEN, target_se=0.05), prompts=12)
     plan_set(campaign=campaign, options=PlanOptions(overlap_share=1.0, overlap_votes=3))
@@ -180,6 +184,7 @@ def test_the_overview_says_beside_the_target_what_can_be_reached(make_campaign: 
     assert "to go" not in words(Client().get("/boards/trial/"))
 
 
+@pytest.mark.full
 def test_the_overview_says_it_of_a_difference_too(make_campaign: CampaignMaker, owner: Client) -> None:
     judged(make_campaign(design=replace(OPEN, target_se=None, min_difference=0.1), prompts=12))
     text = words(owner.get("/console/trial/"))

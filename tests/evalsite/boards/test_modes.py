@@ -70,6 +70,7 @@ def fitted(static: Campaign, difference: float) -> Snapshot:
     )
 
 
+@pytest.mark.full
 def test_equal_abilities_share_one_board(talk: Campaign, static: Campaign) -> None:
     fitted(static, 0.0)
     (found,) = live_report_content(talk)[0]["modes"]

@@ -43,6 +43,7 @@ def ended(make_campaign: CampaignMaker) -> Campaign:
     return campaign
 
 
+@pytest.mark.full
 def test_one_whose_budget_is_spent_runs_again_with_more(ended: Campaign, alice: User) -> None:
     again = extend(ended, alice, budget=9)
     assert (again.state, again.stop_reason, again.stopped_at) == ("running", "", None)

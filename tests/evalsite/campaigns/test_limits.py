@@ -84,6 +84,7 @@ def test_every_limit_is_a_rule_of_the_scheduler(make_campaign: CampaignMaker) ->
     assert rules_of(campaign) == [aim, Futility(aim, stops=False), Budget(70), Deadline(LATER), NothingLeft()]
 
 
+@pytest.mark.full
 def test_a_campaign_stops_when_the_difference_would_be_found(make_campaign: CampaignMaker, alice: User) -> None:
     design = replace(OPEN, target_se=None, min_difference=20.0)
     campaign = make_campaign(design=design, chatbots=3, prompts=12)

@@ -36,6 +36,7 @@ def german(alice: User) -> Client:
     return client
 
 
+@pytest.mark.full
 def test_why_the_screening_excludes_somebody_is_german_wherever_it_is_shown(
     german: Client, make_campaign: CampaignMaker
 ) -> None:
@@ -51,6 +52,7 @@ def test_why_the_screening_excludes_somebody_is_german_wherever_it_is_shown(
     assert "careful annotators" in kept, "what is kept is a fact, which no wording changes"
 
 
+@pytest.mark.full
 def test_a_reason_that_is_taken_over_as_shown_is_kept_as_every_reader_is_told_it(
     german: Client, make_campaign: CampaignMaker
 ) -> None:
@@ -125,6 +127,7 @@ def test_what_a_pilot_could_not_forecast_is_german(german: Client, make_campaign
     assert "quick forecast" not in page
 
 
+@pytest.mark.full
 def test_why_a_full_check_was_not_made_is_german(german: Client, make_campaign: CampaignMaker, alice: User) -> None:
     campaign, _ = crowd(make_campaign, Campaign.Screening.PROPOSE)
     check = check_ask(campaign=campaign, by=alice)

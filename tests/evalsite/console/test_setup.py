@@ -416,6 +416,7 @@ def test_the_forecast_is_worked_out_by_the_worker_and_asked_once(owner: Client, 
     assert "must end somewhere" in words(owner.post(forecast, {"target_se": "", "budget": ""}))
 
 
+@pytest.mark.full
 def test_a_forecast_without_an_aim_says_how_far_it_looks(owner: Client, draft: Campaign) -> None:
     limits = {"target_se": "", "budget": "200"}
     fill(owner, draft, chatbots=3, prompts=40)
@@ -463,6 +464,7 @@ def forecasts(owner: Client, draft: Campaign, **limits: str) -> list[tuple[float
     return [(row["forecast"]["judgments"]["middle"], row["forecast"]["reached"]) for row in rows]
 
 
+@pytest.mark.full
 def test_the_forecast_moves_with_budget_and_plan(owner: Client, draft: Campaign) -> None:
     fill(owner, draft, chatbots=4, prompts=30)
     usual = forecasts(owner, draft, target_se="0.5")

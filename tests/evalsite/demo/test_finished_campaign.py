@@ -25,6 +25,7 @@ def finished() -> Campaign:
     return campaign
 
 
+@pytest.mark.full
 def test_finished_campaign_is_stopped_with_a_public_board(finished: Campaign, stranger: Client) -> None:
     snapshot = finished.default_board.snapshots.latest("number")
     assert (finished.state, snapshot.judgments) == (Campaign.State.STOPPED, JUDGMENTS)

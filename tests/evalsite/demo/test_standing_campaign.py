@@ -29,6 +29,7 @@ def demonstration() -> Campaign:
     return campaign
 
 
+@pytest.mark.full
 def test_who_comes_after_the_stop_is_led_to_the_open_campaign(demonstration: Campaign, stranger: Client) -> None:
     page = stranger.get(f"/judge/{SLUG}/")
     assert "These campaigns are open: Small chatbots, your turn" in words(page)
@@ -43,6 +44,7 @@ def test_the_open_campaign_gives_an_item_after_the_stop(demonstration: Campaign,
     assert re.search(r'id="stage"[^>]*data-state="item"', page)
 
 
+@pytest.mark.full
 def test_batches_of_the_open_campaign_make_a_board_and_no_stop(demonstration: Campaign) -> None:
     campaign = Campaign.objects.get(slug=OPEN_SLUG)
     given = judge(campaign, annotator_enrol(campaign=campaign), blocks=4)

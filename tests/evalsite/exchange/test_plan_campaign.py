@@ -70,6 +70,7 @@ def test_where_several_judge_a_share_of_the_items_there_is_more_to_ask() -> None
     assert document(*alone)["forecasts"][0]["forecast"]["most"] == 720
 
 
+@pytest.mark.full
 def test_a_target_out_of_reach_is_said_so_with_what_is_reachable_and_what_helps() -> None:
     text = planned("--chatbots", "5", "--prompts", "20", "--target-se", ".25")
     assert re.search(r"after all 200 judgments the largest SE is 0\.\d+ \(0\.\d+ to 0\.\d+\)", text)

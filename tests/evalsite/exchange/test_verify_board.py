@@ -41,6 +41,7 @@ def export(campaign: Campaign, bob: Annotator, dora: Annotator, alice: User, tmp
     return path
 
 
+@pytest.mark.full
 def test_the_export_gives_the_same_board(campaign: Campaign, export: Path) -> None:
     verified = board_verify(board=campaign.default_board, path=export)
     assert verified.apart <= TOLERANCE
@@ -48,6 +49,7 @@ def test_the_export_gives_the_same_board(campaign: Campaign, export: Path) -> No
     assert verified.judgments == len(export.read_text().splitlines())
 
 
+@pytest.mark.full
 def test_stopped_board_is_verified_with_its_looks(campaign: Campaign, export: Path) -> None:
     StoppingSpec.objects.filter(campaign=campaign).update(budget=100)
     campaign_stop(campaign=campaign, reason="enough")

@@ -377,6 +377,7 @@ def test_gold_changes_neither_refit_times_nor_the_board(
     assert Judgment.objects.filter(assignment__purpose="gold").count() >= 8
 
 
+@pytest.mark.full
 def test_board_is_identical_without_gold(checked: Campaign) -> None:
     Campaign.objects.update(batch_size=6)
     for annotator in [annotator_enrol(campaign=checked) for _ in range(2)]:

@@ -60,6 +60,7 @@ def test_before_the_first_fit_nothing_is_promised() -> None:
     assert (now["progress"], "judgments_to_go" in now) == (0.0, False)
 
 
+@pytest.mark.full
 def test_pages_tell_of_the_new_target_before_any_refit_and_the_refit_says_the_same(
     judged: Campaign, owner: Client, alice: User
 ) -> None:

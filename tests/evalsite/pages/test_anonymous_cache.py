@@ -29,7 +29,10 @@ from evalsite.presentation.ranking import stamp
 from tests.evalsite.cast import judge, run_jobs
 
 BOARD = "/boards/trial/"
-PAGES = ("", "live/", "ranking/", "charts/", "charts/intervals.csv")
+PAGES = (
+    *("", "charts/intervals.csv"),
+    *(pytest.param(page, marks=pytest.mark.full) for page in ("live/", "ranking/", "charts/")),
+)
 
 
 @pytest.fixture

@@ -58,6 +58,7 @@ def judge_next(client: Client) -> str:
     return Campaign.objects.get(public_id=url.split("/")[2]).slug
 
 
+@pytest.mark.full
 def test_the_button_shares_ones_time_evenly_among_campaigns(client: Client) -> None:
     assert BUTTON in Page(client.get("/me/")).words
     for _ in range(11):
@@ -75,6 +76,7 @@ def test_an_open_block_comes_first(client: Client, campaigns: dict[str, Campaign
         assert "1 of 3" in page.words
 
 
+@pytest.mark.full
 def test_one_with_nothing_to_ask_is_passed_over(client: Client, campaigns: dict[str, Campaign]) -> None:
     Assignment.objects.filter(campaign=campaigns["trial"], state="queued").update(state="withdrawn")
     assert {judge_next(client) for _ in range(4)} == {"spring", "autumn"}

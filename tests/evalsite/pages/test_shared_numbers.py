@@ -211,6 +211,7 @@ def read(client: Client, page: str) -> str:
     return unescape(client.get(page).content.decode())
 
 
+@pytest.mark.full
 def test_pages_of_a_category_say_that_it_is_older_until_it_is_fitted(categorised: Campaign, client: Client) -> None:
     counted = {}
     for state, reach in {
@@ -248,6 +249,7 @@ def test_api_tells_the_age_of_a_filtered_board(categorised: Campaign, client: Cl
     assert told()[0] == "later"
 
 
+@pytest.mark.full
 def test_pages_agree_while_the_board_of_a_category_is_older(categorised: Campaign, alice: User, client: Client) -> None:
     client.force_login(alice)
     judge_batches(categorised, 1)

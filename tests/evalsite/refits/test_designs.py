@@ -103,6 +103,7 @@ def test_what_its_owner_chose_stays_whatever_ends_it(limits: Limits) -> None:
     assert isinstance(design_of(PlanOptions(target="precision"), limits, ENTRANTS).target, PrecisionTarget)
 
 
+@pytest.mark.full
 def test_plans_and_forecasts_of_a_campaign_follow_its_aim(make_campaign: CampaignMaker) -> None:
     campaign = make_campaign(design=replace(OPEN, target_se=0.5), prompts=30)
     planner = Planner(campaign)
@@ -165,6 +166,7 @@ def test_a_pair_gets_no_more_votes_than_its_cap(make_campaign: CampaignMaker) ->
     assert set(pairs.values()) == {3}
 
 
+@pytest.mark.full
 def test_a_forecast_is_of_the_design_that_plans_are_made_with(make_campaign: CampaignMaker) -> None:
     options = PlanOptions(target="top", top=1, floor=0.9)
     campaign = make_campaign(design=replace(OPEN, plan=options, target_se=0.5), chatbots=3, prompts=20)

@@ -110,6 +110,7 @@ def test_when_the_gold_was_wrong_and_is_withdrawn_who_was_excluded_by_it_comes_b
     assert [fact.lifted for fact in Exclusion.objects.order_by("pk")] == [False, True]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("left", [0, 3])
 def test_who_failed_nothing_but_gold_that_was_wrong_comes_back_with_few_answers_left_or_none(
     gilded: Campaign, left: int

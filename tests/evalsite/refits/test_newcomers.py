@@ -64,6 +64,7 @@ def test_first_board_waits_for_a_vetted_annotator(make_campaign: CampaignMaker) 
     assert newest(campaign).judgments == NEEDED
 
 
+@pytest.mark.full
 @pytest.mark.database
 def test_burst_of_newcomers_counts_only_after_vetting(crowd: Campaign) -> None:
     before = newest(crowd)

@@ -33,6 +33,7 @@ QUEUED = Assignment.objects.filter(state=Assignment.State.QUEUED)
 ISSUED = Assignment.objects.filter(state=Assignment.State.ISSUED)
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("no_tail")
 def test_whoever_claims_and_does_not_answer_the_queue_is_planned_up_to_twice_what_is_issued(
     make_campaign: CampaignMaker,

@@ -94,6 +94,7 @@ def test_a_closed_batch_becomes_a_snapshot_a_decision_and_a_queue_planned_from_i
     assert set(queued.values_list("snapshot", flat=True)) == {snapshot.public_id}
 
 
+@pytest.mark.full
 def test_the_better_chatbots_come_out_on_top(campaign: Campaign, bob: Annotator, dora: Annotator) -> None:
     judge_all(campaign, bob, dora)
     snapshot = snapshot_current(board_of(campaign))
@@ -190,6 +191,7 @@ def test_what_fails_raises_one_alarm_backs_off_and_is_cleared_when_it_goes_again
     assert Snapshot.objects.count() == 1
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("no_tail")
 def test_the_board_is_there_before_the_plan_is_made_with_the_last_course_at_random_until_there_is_another(
     campaign: Campaign, bob: Annotator, monkeypatch: pytest.MonkeyPatch
@@ -324,6 +326,7 @@ def test_the_budget_is_never_exceeded(make_campaign: CampaignMaker) -> None:
     assert judge_all(campaign, *annotators) == 12
 
 
+@pytest.mark.full
 def test_nothing_left_to_ask_stops_the_campaign_with_that_reason(campaign: Campaign, bob: Annotator) -> None:
     judge_all(campaign, bob)
     close_batches()
@@ -641,6 +644,7 @@ def test_equal_and_missing_replies_are_never_shown(make_campaign: CampaignMaker)
     assert not [pair for _, pair in twin_items if set(pair) == {same.pk, entrant.pk}]
 
 
+@pytest.mark.full
 def test_a_chatbot_that_joins_a_running_adaptive_campaign_is_placed_first(make_campaign: CampaignMaker) -> None:
     design = replace(OPEN, policy="adaptive", batch_size=60, block_size=30)
     campaign = make_campaign(design=design, chatbots=4, prompts=40)

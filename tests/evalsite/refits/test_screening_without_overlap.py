@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from evalsite.campaigns.gold import NewGold, gold_add
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.plans import PlanOptions
@@ -76,6 +78,7 @@ def flags(campaign: Campaign) -> Mapping[int, Any]:
     return {place[one.annotator_id or 0]: (reason_text(one.reason, one.reason_data), one.evidence) for one in facts}
 
 
+@pytest.mark.full
 def test_hasty_annotator_is_flagged_for_haste(judged: Campaign) -> None:
     reason, evidence = flags(judged)[0]
     assert "votes in haste" in reason

@@ -92,6 +92,7 @@ def names_of(campaign: Campaign, by: str, value: str) -> list[str]:
     return [row["name"] for row in snapshot.rows] if snapshot else []
 
 
+@pytest.mark.full
 def test_every_category_kind_and_further_aspect_has_its_slice(judged: Campaign) -> None:
     found = set(Slice.objects.values_list("by", "value"))
     categories = {("category", "maths"), ("category", "travel"), ("category", "law")}
@@ -137,6 +138,7 @@ def test_the_same_input_makes_no_second_snapshot_and_no_second_refit(judged: Cam
     assert (Snapshot.objects.count(), Refit.objects.count()) == before
 
 
+@pytest.mark.full
 def test_an_exclusion_that_is_lifted_brings_the_slices_snapshot_back(judged: Campaign) -> None:
     fred = annotator_enrol(campaign=judged)
     judge(judged, fred, 30)

@@ -48,6 +48,7 @@ def against(assignment: Assignment) -> str:
     return {"A": "B", "B": "A"}.get(by_number(assignment), "tie")
 
 
+@pytest.mark.full
 def test_adversary_is_found_without_overlap(make_campaign: CampaignMaker) -> None:
     alone = replace(DESIGN, screening=Campaign.Screening.PROPOSE, plan=PlanOptions(overlap_share=0.0))
     campaign = make_campaign(design=alone, chatbots=4, prompts=40)

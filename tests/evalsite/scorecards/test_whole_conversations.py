@@ -109,6 +109,7 @@ class TestPairs:
         assert said_by(shown.transcripts[0]) != said_by(shown.transcripts[1])
         assert "talk-" not in shown.prompt
 
+    @pytest.mark.full
     def test_board_ranks_the_chatbots_and_ends_with_the_pairs(self, talks: ConversationSet) -> None:
         campaign = launched(talks, PAIR)
         annotator = annotator_enrol(campaign=campaign)

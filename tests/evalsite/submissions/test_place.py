@@ -82,6 +82,7 @@ def test_submission_is_placed_when_its_campaign_ends(placed_board: Campaign, sub
     assert all(other.reply for one in prompt_results(made) for other in one.opponents), "the campaign releases them"
 
 
+@pytest.mark.full
 def test_withdrawn_version_stays_on_the_board(placed_board: Campaign, submitter: User) -> None:
     made = submit(placed_board, submitter, sending(replies(prompts=40)))
     run_jobs()

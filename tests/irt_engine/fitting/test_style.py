@@ -77,6 +77,7 @@ def fields_of(posterior: Posterior) -> dict[str, Any]:
     return {name: getattr(posterior, name) for name in posterior.__dataclass_fields__}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("effect", [0.6, -0.6])
 @pytest.mark.parametrize("prompts", [40, 2000], ids=["met often", "met once"])
 def test_effect_is_found_with_its_sign(effect: float, prompts: int) -> None:

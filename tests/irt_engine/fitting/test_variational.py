@@ -173,6 +173,7 @@ def test_scales_that_no_search_finds_are_no_error_of_another_kind(
         assert not fit(small_board(), form="vote").scales.learned
 
 
+@pytest.mark.full
 @SHAPES
 def test_under_the_result_the_slope_averages_to_nothing(model: str, form: str) -> None:
     """Checked by many independent draws from the whole Gaussian, where the fit used a few points cell by cell."""
@@ -260,6 +261,7 @@ def test_a_refit_with_wide_effects_of_replies_takes_a_shorter_way_to_the_same_en
     assert np.allclose(brisk.theta_se, usual.theta_se, rtol=0, atol=1e-9)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("again", [0, 30])
 def test_a_board_of_single_votes_settles_while_its_scales_move_together(again: int) -> None:
     """Few cells or none tell the SD of cells, and the other scores must not be taken to wait for it: that took 256 and
@@ -273,6 +275,7 @@ def test_a_board_of_single_votes_settles_while_its_scales_move_together(again: i
     assert (found.scales.cell == pytest.approx(Priors().cell_sd, rel=1e-12)) == (again == 0)
 
 
+@pytest.mark.full
 def test_a_scale_at_its_limit_holds_no_other_back() -> None:
     """Scales move together; one that may go no farther must not be counted on by the others."""
     truth = draw_truth(6, 40, seed=24, form="vote", pair_sd=0.1, cell_sd=0.25)

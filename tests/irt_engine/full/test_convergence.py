@@ -83,6 +83,7 @@ def test_too_few_or_broken_draws_are_refused(bad: np.ndarray) -> None:
     assert caught.value.code == "bad_draws"
 
 
+@pytest.mark.full
 def test_they_agree_with_arviz() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -135,6 +135,7 @@ def test_holm_steps_down() -> None:
     assert adjusted.rejected(0.05).tolist() == [True, False, False, True]
 
 
+@pytest.mark.full
 def test_holm_agrees_with_statsmodels() -> None:
     p_values = np.random.default_rng(2).random((4, 9)) ** 3
     theirs = [multipletests(p, method="holm")[1] for p in p_values]

@@ -42,6 +42,7 @@ def test_where_several_judged_every_item_all_their_judgments_are_told() -> None:
     assert float(np.exp(np.mean(np.log(ratios)))) == pytest.approx(1.0, abs=0.1)
 
 
+@pytest.mark.full
 def test_its_course_is_that_of_fits_on_fewer_of_the_same_votes() -> None:
     """At half of the judgments, as the fit of half of them has it, in the unit of today's; over several campaigns."""
     ratios = []
