@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from evalsite.accounts.models import ApiToken, User
 from evalsite.accounts.services import api_token_use_record
 from evalsite.core.tokens import token_hash
-from evalsite.judgments.claim_sql import token_in_force
+from evalsite.judgments.claim_selectors import tokens_in_force
 from evalsite.judgments.models import Annotator, AnnotatorToken
 
 
@@ -49,8 +49,9 @@ class AnnotatorTokenAuthentication(BearerAuthentication):
     """An annotator's program (`ts_...`, from POST /api/v1/annotators)."""
 
     def find(self, sha256: str) -> tuple[AnnotatorCaller, AnnotatorToken] | None:
-        token = token_in_force(sha256, timezone.now())
-        return (AnnotatorCaller(token.annotator), token) if token else None
+        for token in tokens_in_force(sha256, timezone.now()):
+            return AnnotatorCaller(token.annotator), token
+        return None
 
 
 class PersonTokenAuthentication(BearerAuthentication):

@@ -3,6 +3,7 @@
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
@@ -12,7 +13,13 @@ from django.db.models import QuerySet
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.selectors import as_uuid
 from evalsite.core.composed import composed
-from evalsite.judgments.models import Assignment, Candidate
+from evalsite.judgments.models import AnnotatorToken, Assignment, Candidate
+
+
+@composed
+def tokens_in_force(sha256: str, now: datetime) -> QuerySet[AnnotatorToken, AnnotatorToken]:
+    """Return the token with this hash, with its annotator, if it is in force."""
+    return AnnotatorToken.objects.filter(sha256=sha256, expires_at__gt=now).select_related("annotator")
 
 
 def campaign_joined(annotator: int, key: str) -> Campaign | None:

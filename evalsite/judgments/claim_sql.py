@@ -6,9 +6,8 @@ Results are read into models. Everything else uses the ORM, see docs/decisions/0
 import uuid
 from collections.abc import Collection, Mapping, Sequence, Sized
 from dataclasses import dataclass
-from datetime import datetime
 from itertools import chain
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from django.db import connection
 
@@ -16,8 +15,6 @@ from evalsite.campaigns.models import Aspect, Campaign, PlanSpec, StoppingSpec
 from evalsite.core.db import as_stored, columns, each, execute_for_rows, read, read_joined, row_locks, rows
 from evalsite.judgments.models import (
     LABELS,
-    Annotator,
-    AnnotatorToken,
     Answer,
     Assignment,
     Batch,
@@ -26,21 +23,6 @@ from evalsite.judgments.models import (
 )
 
 QUEUE_LOCK = 5_701  # class of PostgreSQL's advisory locks for a campaign's queue
-
-
-def token_in_force(sha256: str, now: datetime) -> AnnotatorToken | None:
-    """Return the token with this hash, with its annotator, if it is in force."""
-    found = read_joined(
-        [AnnotatorToken, Annotator],
-        f"SELECT {columns(AnnotatorToken, 'token')}, {columns(Annotator, 'annotator')} "  # noqa: S608  our names
-        "FROM judgments_annotatortoken token JOIN judgments_annotator annotator ON annotator.id = token.annotator_id "
-        "WHERE token.sha256 = %s AND token.expires_at > %s",
-        [sha256, as_stored(now)],
-    )
-    for token, annotator in found:
-        token.annotator = annotator
-        return cast("AnnotatorToken", token)
-    return None
 
 
 def assignment_held(annotator: int, public_id: uuid.UUID) -> Assignment | None:
