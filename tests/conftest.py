@@ -81,7 +81,7 @@ OWN_SITE = ("tests/browser/test_accounts.py", "tests/browser/test_submissions.py
 class OneSite(LoadFileScheduling):  # type: ignore[misc]  # xdist has no types
     """Hand out files to the processes of a run. Those that read the served demonstration go to one process together.
 
-    Each process would else start a demonstration of its own, which takes as long as a file of these tests.
+    Otherwise each process would start a demonstration of its own, which takes as long as a file of these tests.
     """
 
     def _split_scope(self, nodeid: str) -> str:

@@ -114,8 +114,8 @@ def test_judgments_over_http_become_a_board_by_celery(site: Site) -> None:
     site.start("beat", *beat, "--schedule", str(site.logs / "beat"))
     get = visit(site.url)
     wait_for(lambda: get.get("/readyz").is_success, what="the web process")
-    six = ("--count", "6", "--speed", "6")
-    annotators = site.start("annotators", "manage", "simulate_annotators", "--url", site.url, *six)
+    pace = ("--count", "6", "--speed", "6")
+    annotators = site.start("annotators", "manage", "simulate_annotators", "--url", site.url, *pace)
 
     board = "/api/v1/boards/demonstration"
     second = wait_for(

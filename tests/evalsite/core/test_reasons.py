@@ -171,7 +171,6 @@ ONE_OF_A_KIND = [
 ]
 
 
-@pytest.mark.full
 @pytest.mark.parametrize(("goal", "budget", "prompts"), EVERY_CASE if FULL else ONE_OF_A_KIND)
 def test_every_advice_of_a_forecast_is_shown_in_german(goal: ForecastGoal, budget: int | None, prompts: int) -> None:
     advised = plan_campaign(PlannedCampaign(4, prompts), ForecastTerms(goal, budget=budget)).advice

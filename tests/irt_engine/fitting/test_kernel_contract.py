@@ -92,7 +92,7 @@ def test_both_kinds_of_kernels_agree_far_out(log_discrimination: float, theta: f
 
 
 def test_few_votes_of_a_prompt_met_once_may_count_as_more() -> None:
-    """The information of three votes by annotators with wide ties can be that of more. It was read outside a table."""
+    """Three votes of annotators who often say tie can count as more than three."""
     more = np.array([[0.0, 0.0, votes] for votes in (2.9, 3.0, 3.05, 3.9, 4.0, 5.5, 8.0, 9.0)])
     theta = np.full(len(more), 1.2)
     both = []

@@ -120,7 +120,6 @@ def test_the_spreads_of_what_was_never_judged_again_stay_as_given() -> None:
     assert scales.log_discrimination != pytest.approx(priors.log_discrimination_sd, abs=1e-3)
 
 
-@pytest.mark.full
 @pytest.mark.parametrize(("reply_sd", "least", "most"), [(0.0, 0.1, 0.6), (1.5, 1.0, 2.2)])
 def test_votes_on_the_same_two_replies_tell_how_far_replies_spread_and_leave_cells_alone(
     reply_sd: float, least: float, most: float
@@ -264,7 +263,6 @@ def test_what_scales_are_learned_from_adds_up_to_what_was_drawn() -> None:
     assert total["reply", "q"] < 0.99
 
 
-@pytest.mark.full
 def test_intervals_hold_the_abilities_where_replies_differ_and_without_their_effects_they_do_not() -> None:
     """Eight chatbots on twelve prompts, all pairs five times: many votes on few replies."""
     z: dict[str, list[np.ndarray]] = {"with": [], "without": []}

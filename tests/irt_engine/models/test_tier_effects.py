@@ -226,7 +226,6 @@ def recovered(request: pytest.FixtureRequest) -> tuple[Truth, Posterior, Posteri
     return truth, with_tiers, fit(train, form="vote"), unseen
 
 
-@pytest.mark.full
 def test_effects_of_tiers_are_found_where_they_are_and_shrink_where_they_are_not(
     recovered: tuple[Truth, Posterior, Posterior, ResponseTable],
 ) -> None:

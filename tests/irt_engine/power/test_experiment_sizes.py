@@ -275,7 +275,6 @@ def test_a_small_pilot_taken_at_its_word_promises_too_much() -> None:
 SMALL = CampaignDesign(4, 40)
 
 
-@pytest.mark.full
 @pytest.mark.parametrize("goal", [GapFound(1.5), PreciseOrder(0.7)] if FULL else [GapFound(2.5), PreciseOrder(0.8)])
 def test_a_campaign_of_the_size_found_reaches_its_goal(goal: Goal) -> None:
     found = campaign_size(SMALL, goal, replicates=12, seed=2)
