@@ -19,7 +19,7 @@ LARGEST_GAP = 700.0  # its exponential is finite
 LEAST_CHANCE = 1e-300  # its logarithm is finite
 NODES = 9  # of the quadrature over the cell effect
 MOST_FEW = 3  # votes in a cell: up to here outcomes are few enough to go through all of them
-MOST_COUNTED = 8  # votes whose outcomes kernels go through: information can make few votes count as some more
+MOST_COUNTED = 8  # votes of a pooled cell: three votes of annotators with effects may count as more
 ADAPTIVE_FROM = 7  # votes in a cell: from here the quadrature is centred on where its votes put the cell effect
 NEWTON_STEPS = 8  # toward that centre
 
