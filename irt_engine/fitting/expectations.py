@@ -116,9 +116,10 @@ class CellEvaluator:
         prompts = problem.prompts
         times = 2 if problem.replies else 1  # a reply that was met once or twice leaves its cells' theta wide
         self.points = sigma_points(1 + prompts.size - prompts.tiers, mirrored=not prompts.located, times=times)
-        self.threads = threads()
-        self.chunks = _balanced(problem, effects.shared, workers=2 * self.threads, whole=False)
-        self.whole_chunks = _balanced(problem, effects.shared, workers=2 * self.threads, whole=True)
+        cells = len(problem.weight)
+        self.threads = threads() if cells * len(self.points) >= _SHARED_FROM else 1
+        self.chunks = _balanced(problem, effects.shared, workers=self._parts(cells * len(self.points)), whole=False)
+        self.whole_chunks = _balanced(problem, effects.shared, workers=self._parts(cells), whole=True)
         pooled = np.diff(problem.starts)[effects.shared] if effects.shared >= 0 else 0
         self.slopes = SLOPES if pooled <= MOST_AVERAGED else 1  # with one node all are typical
         self.slope_nodes = [np.array(part) for part in normal_nodes(self.slopes)]
@@ -140,6 +141,10 @@ class CellEvaluator:
         if self.alone is not None:
             self.alone.__exit__(None, None, None)
             self.alone = None
+
+    def _parts(self, evaluated: int) -> int:
+        """Return in how many parts to evaluate so many cells times points."""
+        return 2 * self.threads if evaluated >= _SHARED_FROM and self.threads > 1 else 1
 
     def information(self, point: Point, log_sd: FloatArray) -> Information:
         """Return the expected information at a point.
