@@ -21,7 +21,7 @@ from tests.environment import PATIENCE_S, PRODUCTION, REDIS_PREFIX, REDIS_URL
 ROOT = Path(__file__).resolve().parents[1]
 Start = Callable[..., subprocess.Popen[str]]
 GRACE_S = 30  # for what is cleared away after a test to end by itself
-MODEST = {"TOUCHSTONE_WORKER_NICE": "10"}  # beside other tests, who gives way to all of them hardly gets on
+MODEST = {"TOUCHSTONE_WORKER_NICE": "1"}  # who gives way to all other tests hardly gets on beside them
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # Begun in the background by a shell: what is started here would ignore Ctrl-C too, by which it is to end.
