@@ -113,13 +113,10 @@ def approved(moderator: Watched, name: str) -> None:
 
 
 def reaches(page: Page, state: str) -> None:
-    """Reload until the submission has this state."""
-
-    def there() -> bool:
-        page.reload()
-        return page.locator(".lead .state").inner_text() == state
-
-    wait_for(there, what=state)
+    """Ask for the page until the submission has this state, and then show it: to draw it each time would be dear."""
+    wait_for(lambda: f">{state}<" in page.request.get(page.url).text(), what=state, every_s=0.5)
+    page.reload()
+    expect(page.locator(".lead .state")).to_have_text(state)
 
 
 def test_new_user_submits_a_file_and_an_endpoint(
