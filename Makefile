@@ -13,10 +13,13 @@ SCREENSHOTS ?= var/screenshots
 FRESH ?=
 # Further options of pytest: `--lf`, `--ignore=...`, a path
 BUT ?=
-# One process more than processors, because some tests wait for sites. Each file runs in one of them, in the order that
-# tests/conftest.py gives.
-WORKERS ?= $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
+# Each file of tests runs in one process, in the order that tests/conftest.py gives. `make test` runs its two lanes side
+# by side, the second in half as many processes: it works while tests of the first wait for sites.
+PROCESSORS := $(shell getconf _NPROCESSORS_ONLN)
+WORKERS ?= $(PROCESSORS)
+SECOND_WORKERS ?= $(shell echo $$((($(PROCESSORS) + 1) / 2)))
 TOGETHER ?= -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+SECOND_LANE := var/test-production.txt
 KILLS ?= 100
 MINUTES ?= 2
 
@@ -24,7 +27,7 @@ MINUTES ?= 2
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test test-embedded test-production quick journeys test-full durations check docs reference openapi messages bench bench-engine bench-full bench-console bench-forecast bench-endpoints bench-import bench-live bench-load bench-scorecards chaos lint-docker screenshots format lock clean
+.PHONY: help demo serve test test-embedded test-beside test-production quick journeys test-full durations check docs reference openapi messages bench bench-engine bench-full bench-console bench-forecast bench-endpoints bench-import bench-live bench-load bench-scorecards chaos lint-docker screenshots format lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -35,11 +38,15 @@ demo: $(VENV)/.web-and-worker ## See Touchstone at work: a campaign that judges 
 serve: $(VENV)/.web-and-worker ## Serve the embedded form on this machine (PORT=8000)
 	@$(PY) manage.py serve --port $(PORT)
 
-test: $(VENV)/.kernels ## Run every test once on SQLite, then what depends on the database on PostgreSQL and Redis
-	@begin=$$(date +%s); status=0; \
-	$(MAKE) --no-print-directory test-embedded || status=1; \
-	$(MAKE) --no-print-directory test-production || status=1; \
+test: $(VENV)/.kernels ## Run every test once on SQLite; beside it what depends on the database on PostgreSQL and Redis
+	@begin=$$(date +%s); status=0; mkdir -p $(dir $(SECOND_LANE)); \
+	echo "The production lane runs beside the embedded one; what it says follows below, and is in $(SECOND_LANE)."; \
+	$(MAKE) --no-print-directory --keep-going -j 2 test-embedded test-beside || status=1; \
+	cat $(SECOND_LANE); \
 	total=$$(($$(date +%s) - begin)); echo "Time of make test: $$((total / 60)) min $$((total % 60)) s"; exit $$status
+
+test-beside: $(VENV)/.kernels
+	@$(MAKE) --no-print-directory test-production WORKERS=$(SECOND_WORKERS) >$(SECOND_LANE) 2>&1
 
 test-embedded: $(VENV)/.kernels ## The first lane of make test (BUT="--lf" and other options are handed to pytest)
 	TEST_LANE="the embedded lane" $(PY) -m pytest $(TOGETHER) $(BUT)
@@ -47,7 +54,6 @@ test-embedded: $(VENV)/.kernels ## The first lane of make test (BUT="--lf" and o
 test-production: $(VENV)/.kernels ## The second lane: the tests marked `database`, on PostgreSQL and Redis
 	TEST_FORM=production TEST_LANE="the production lane" $(PY) -m pytest $(TOGETHER) -m database $(BUT) tests/evalsite tests/attacks
 
-quick: WORKERS = $(shell getconf _NPROCESSORS_ONLN)  # none of its tests waits for a site
 quick: $(VENV)/.kernels ## Run the fast tests: about a minute (BUT="--lf" runs those that failed last)
 	TEST_LANE="make quick" $(PY) -m pytest $(TOGETHER) -m quick $(BUT)
 
