@@ -18,7 +18,7 @@ def board(url: str, slug: str = "demonstration") -> dict:
 def test_ctrl_c_ends_all_and_the_next_start_goes_on(manage: Start) -> None:
     port = free_port()
     url = f"http://127.0.0.1:{port}"
-    words = ("demo", "--port", str(port), "--speed", "8", "--annotators", "16")
+    words = ("demo", "--port", str(port), "--speed", "8", "--annotators", "6")
     process = manage(*words)
     wait_for(lambda: board(url)["judgments"] >= 10, what="ten judgments")
     children = children_of(process.pid)
