@@ -89,9 +89,11 @@ def test_a_prompt_set_tells_who_has_replied_and_which_prompts_lack_a_reply(owner
 def test_set_of_a_live_campaign_tells_where_its_texts_are(owner: Client, draft: Campaign) -> None:
     url, told = f"/console/prompt-sets/{draft.prompt_set.public_id}/", "Prompts without a text are turns of live"
     Prompt.objects.create(prompt_set=draft.prompt_set, key="turn", origin="authored")
-    assert told not in words(owner.get(url)), "imported prompts may lack a text, too"
+    assert told not in (text := words(owner.get(url))), "imported prompts may lack a text, too"
+    assert "turn 0" in text
     Campaign.objects.update(mode=Campaign.Mode.LIVE)
-    assert told in words(owner.get(url))
+    assert told in (text := words(owner.get(url)))
+    assert "turn –" in text, "its replies are not in the library"
 
 
 def test_prompts_of_gold_are_in_no_list(owner: Client, draft: Campaign) -> None:
