@@ -22,6 +22,7 @@ from evalsite.accounts.services import api_token_issue, organisation_create, use
 from evalsite.campaigns.gold import NewGold, gold_add
 from evalsite.campaigns.models import Campaign, CampaignRole
 from evalsite.chatbots.models import Chatbot, Reply, Version
+from evalsite.core import row_files
 from evalsite.core.models import AuditEntry, IdempotencyKey
 from evalsite.core.row_files import MOST_BYTES
 from evalsite.prompts.models import Prompt, PromptSet
@@ -499,9 +500,14 @@ class TestMeasures:
         assert len(content) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE
         assert sender.raw(prompts_to(), content.encode(), CSV).json()["add"] == 15
 
-    def test_more_rows_than_are_read_are_too_many(self, sender: Api) -> None:
-        answer = sender.raw(prompts_to(), b"prompt_id,text\n" + b"a,b\n" * 200_001, CSV)
-        assert (answer.status_code, error_of(answer)["message"]) == (413, "The file has more than 200,000 rows.")
+    def test_more_rows_than_are_read_are_too_many(self, sender: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+        assert row_files.MOST_ROWS == 200_000
+        monkeypatch.setattr(row_files, "MOST_ROWS", 1000)
+        rows = [f"p{number},x\n" for number in range(1001)]
+        answer = sender.raw(prompts_to(), "".join(["prompt_id,text\n", *rows]).encode(), CSV)
+        assert (answer.status_code, error_of(answer)["message"]) == (413, "The file has more than 1,000 rows.")
+        fits = sender.raw(prompts_to(check="true"), "".join(["prompt_id,text\n", *rows[:1000]]).encode(), CSV)
+        assert (fits.status_code, fits.json()["add"]) == (200, 1000)
 
     @pytest.mark.parametrize("used", [False, True])
     def test_a_set_holds_as_much_as_a_campaign_may(
