@@ -4,10 +4,11 @@ import uuid
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Count
+from django.db.models import Count, QuerySet
 from django.utils import timezone
 
 from evalsite.accounts.models import ApiToken, Membership, Organisation, User
+from evalsite.core.composed import composed
 
 SHOWN_TOKENS = 100
 
@@ -23,6 +24,19 @@ class TokenRow:
     expires_at: datetime
     last_used_at: datetime | None
     state: str
+
+
+@composed
+def api_tokens_in_force(sha256: str, now: datetime) -> QuerySet[ApiToken, ApiToken]:
+    """Return the token with this hash, with its person, if it is in force."""
+    tokens = ApiToken.objects.filter(sha256=sha256, revoked_at=None, expires_at__gt=now, user__is_active=True)
+    return tokens.select_related("user")
+
+
+@composed
+def membership_roles(user: int, organisation: int) -> QuerySet[Membership, str]:
+    """Return the role of a person in an organisation (keys of both): a list of one, or none."""
+    return Membership.objects.filter(user=user, organisation=organisation).values_list("role", flat=True)
 
 
 def api_tokens_of(user: User) -> list[TokenRow]:

@@ -9,6 +9,7 @@ from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
 from rest_framework.request import Request
 
 from evalsite.accounts.models import ApiToken, User
+from evalsite.accounts.selectors import api_tokens_in_force
 from evalsite.accounts.services import api_token_use_record
 from evalsite.core.tokens import token_hash
 from evalsite.judgments.claim_selectors import tokens_in_force
@@ -58,12 +59,10 @@ class PersonTokenAuthentication(BearerAuthentication):
     """A person's program (`tsp_...`, from the page of API tokens or `manage.py api_token`)."""
 
     def find(self, sha256: str) -> tuple[User, ApiToken] | None:
-        tokens = ApiToken.objects.select_related("user").filter(revoked_at=None, user__is_active=True)
-        token = tokens.filter(sha256=sha256, expires_at__gt=timezone.now()).first()
-        if token is None:
-            return None
-        api_token_use_record(token=token)
-        return token.user, token
+        for token in api_tokens_in_force(sha256, timezone.now()):
+            api_token_use_record(token=token)
+            return token.user, token
+        return None
 
 
 class BrowserAuthentication(SessionAuthentication):

@@ -1,12 +1,13 @@
 """Read boards as their readers may see them."""
 
+import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
 from typing import Any
 
-from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery, prefetch_related_objects
 from django.utils.translation import gettext
 
 from evalsite.accounts.models import User
@@ -18,7 +19,8 @@ from evalsite.boards.slice_age import SliceAge, slice_age, slices_with_age
 from evalsite.boards.withdrawn_rows import ranked_rows, rows_now
 from evalsite.campaigns.limits import limits_now
 from evalsite.campaigns.models import Aspect, Campaign, Entrant, LiveSettings
-from evalsite.campaigns.selectors import as_uuid, chatbots_verified, versions_withdrawn, visible_by_key
+from evalsite.campaigns.selectors import as_uuid, campaigns_at, chatbots_verified, versions_withdrawn
+from evalsite.core.composed import composed
 from evalsite.core.errors import InvalidInput, NotFound
 from evalsite.judgments.selectors import Tally, tally
 
@@ -134,31 +136,37 @@ def board_get(*, key: str, user: User | None) -> Board:
     Raises NotFound both for missing boards and for boards that this person may not see.
     """
     public_id = as_uuid(key)
-    board: Board | None = (
-        (Board.objects.filter(public_id=public_id) if public_id else Board.objects.filter(slug=key))
-        .filter(slice_of=None)
-        .select_related(
-            "organisation", "default_of__stopping", "default_of__plan", "default_of__submission_settings", "aspect"
-        )
-        .annotate(is_linked=Exists(LiveSettings.objects.filter(static_campaign=OuterRef("default_of"))))
-        .prefetch_related("campaigns")
-        .first()
+    for board in _boards_by_link(public_id) if public_id else _boards_by_slug(key):
+        prefetch_related_objects([board], "campaigns")
+        if _visible(board, user, by_link=public_id is not None):
+            return board
+    raise NotFound(
+        gettext("There is no such board."), hint=gettext("Check the address; a private board needs you to log in.")
     )
-    if board is None or not _visible(board, user, by_link=public_id is not None):
-        raise NotFound(
-            gettext("There is no such board."), hint=gettext("Check the address; a private board needs you to log in.")
-        )
-    return board
+
+
+@composed
+def _boards_by_link(public_id: uuid.UUID) -> QuerySet[Board, Board]:
+    return _at(Q(public_id=public_id))
+
+
+@composed
+def _boards_by_slug(slug: str) -> QuerySet[Board, Board]:
+    return _at(Q(slug=slug))
+
+
+def _at(address: Q) -> QuerySet[Board, Board]:
+    shown_with = ("organisation", "default_of__stopping", "default_of__plan", "default_of__submission_settings")
+    is_linked = Exists(LiveSettings.objects.filter(static_campaign=OuterRef("default_of")))
+    found: QuerySet[Board, Board] = Board.objects.filter(address, slice_of=None).select_related(*shown_with, "aspect")
+    return found.annotate(is_linked=is_linked)
 
 
 def _visible(board: Board, user: User | None, *, by_link: bool) -> bool:
     campaigns = list(board.campaigns.all())
     if not campaigns:
         return False
-    return all(
-        Campaign.objects.filter(visible_by_key(str(campaign.public_id) if by_link else campaign.slug, user)).exists()
-        for campaign in campaigns
-    )
+    return all(campaigns_at(str(campaign.public_id) if by_link else campaign.slug, user) for campaign in campaigns)
 
 
 @dataclass(frozen=True, slots=True)

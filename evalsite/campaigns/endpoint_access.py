@@ -7,7 +7,8 @@ import uuid
 
 from django.utils.translation import gettext as _
 
-from evalsite.accounts.models import Membership, Organisation, User
+from evalsite.accounts.models import Organisation, User
+from evalsite.accounts.selectors import membership_roles
 from evalsite.campaigns.library import chatbot_owned, prompt_set_owned
 from evalsite.campaigns.permissions import MAKERS, ROLE_WORDS, Role
 from evalsite.chatbots.models import Chatbot
@@ -22,8 +23,7 @@ def role_in(organisation: Organisation, user: User | None) -> Role | None:
         return None
     if user.is_staff:
         return Role.STAFF
-    held = Membership.objects.filter(user=user, organisation=organisation).values_list("role", flat=True).first()
-    return None if held is None else Role(held)
+    return next(map(Role, membership_roles(user.pk, organisation.pk)), None)
 
 
 def may_use_endpoints(organisation: Organisation, user: User | None) -> bool:

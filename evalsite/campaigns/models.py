@@ -124,6 +124,10 @@ class CampaignQuerySet(OwnedQuerySet):
         """Filter by this person's organisations, and by campaigns in which they have a role."""
         if user is None or not user.is_authenticated:
             return self.none()
+        return self.of_key(user.pk)
+
+    def of_key(self, user: int) -> Self:
+        """Filter as `of` does, by the primary key of the person."""
         member = Membership.objects.filter(user=user).values("organisation")
         named = CampaignRole.objects.filter(user=user).values("campaign")
         return self.filter(Q(organisation__in=member) | Q(pk__in=named))

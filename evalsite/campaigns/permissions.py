@@ -3,14 +3,17 @@
 from collections.abc import Mapping
 from enum import StrEnum
 
+from django.db.models import QuerySet
 from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from evalsite.accounts.members import manages_members
 from evalsite.accounts.models import Membership, Organisation, User
+from evalsite.accounts.selectors import membership_roles
 from evalsite.campaigns.models import Campaign, CampaignRole
 from evalsite.campaigns.selectors import campaign_get
+from evalsite.core.composed import composed
 from evalsite.core.errors import NotAllowed, NotFound
 
 
@@ -117,10 +120,13 @@ def role_of(user: User | None, campaign: Campaign) -> Role | None:
         return None
     if user.is_staff:
         return Role.STAFF
-    member = Membership.objects.filter(user=user, organisation=campaign.organisation_id).values_list("role", flat=True)
-    named = CampaignRole.objects.filter(user=user, campaign=campaign).values_list("role", flat=True)
-    held = set(member) | set(named)
+    held = {*membership_roles(user.pk, campaign.organisation_id), *_campaign_roles(user.pk, campaign.pk)}
     return next((role for role in Role if role in held), None)
+
+
+@composed
+def _campaign_roles(user: int, campaign: int) -> QuerySet[CampaignRole, str]:
+    return CampaignRole.objects.filter(user=user, campaign=campaign).values_list("role", flat=True)
 
 
 def allows(role: Role | None, act: Act) -> bool:

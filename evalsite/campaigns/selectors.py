@@ -33,18 +33,6 @@ def as_uuid(key: str) -> uuid.UUID | None:
     return found if str(found) == key else None
 
 
-def visible_by_key(key: str, user: User | None) -> Q:
-    """Return the condition that selects the campaign at a public address.
-
-    A public id is a secret link: it opens public and link-only campaigns. A slug can be guessed: it opens only public
-    ones. Drafts are hidden from others, whatever their later visibility. Members of the organisation open all of its
-    campaigns either way, and staff open every campaign.
-    """
-    public_id = as_uuid(key)
-    allowed = visible_to(user, by_link=public_id is not None)
-    return allowed & (Q(public_id=public_id) if public_id else Q(slug=key))
-
-
 def visible_to(user: User | None, *, by_link: bool) -> Q:
     """Return the condition for campaigns that this person can see, with or without a secret link."""
     allowed = open_to_anybody(by_link=by_link) | Q(pk__in=Campaign.objects.of(user))
@@ -59,7 +47,7 @@ def open_to_anybody(*, by_link: bool) -> Q:
 
 def campaign_get(*, key: str, user: User | None) -> Campaign:
     """Return the campaign at this address if this person may see it. Raises NotFound, also for hidden ones."""
-    for found in _open_at(key) if user is None else _at(visible_by_key(key, user)):
+    for found in campaigns_at(key, user):
         return found
     raise NotFound(
         gettext("There is no such campaign."),
@@ -67,10 +55,19 @@ def campaign_get(*, key: str, user: User | None) -> Campaign:
     )
 
 
-def _open_at(key: str) -> list[Campaign]:
-    """Return the campaign at this address if every reader may see it."""
+def campaigns_at(key: str, user: User | None) -> list[Campaign]:
+    """Return the campaign at a public address, or nothing if this person may not see it.
+
+    A public id is a secret link: it opens public and link-only campaigns. A slug can be guessed: it opens only public
+    ones. Drafts are hidden from others, whatever their later visibility. Members of the organisation open all of its
+    campaigns either way, and staff open every campaign.
+    """
     public_id = as_uuid(key)
-    return _open_by_link(public_id) if public_id else _open_by_slug(key)
+    if user is None or not user.is_authenticated:
+        return _open_by_link(public_id) if public_id else _open_by_slug(key)
+    if user.is_staff:
+        return _any_by_link(public_id) if public_id else _any_by_slug(key)
+    return _seen_by_link(user.pk, public_id) if public_id else _seen_by_slug(user.pk, key)
 
 
 @composed
@@ -81,6 +78,30 @@ def _open_by_link(public_id: uuid.UUID) -> QuerySet[Campaign, Campaign]:
 @composed
 def _open_by_slug(slug: str) -> QuerySet[Campaign, Campaign]:
     return _at(open_to_anybody(by_link=False) & Q(slug=slug))
+
+
+@composed
+def _any_by_link(public_id: uuid.UUID) -> QuerySet[Campaign, Campaign]:
+    return _at(Q(public_id=public_id))
+
+
+@composed
+def _any_by_slug(slug: str) -> QuerySet[Campaign, Campaign]:
+    return _at(Q(slug=slug))
+
+
+@composed
+def _seen_by_link(user: int, public_id: uuid.UUID) -> QuerySet[Campaign, Campaign]:
+    return _at((open_to_anybody(by_link=True) | _of_person(user)) & Q(public_id=public_id))
+
+
+@composed
+def _seen_by_slug(user: int, slug: str) -> QuerySet[Campaign, Campaign]:
+    return _at((open_to_anybody(by_link=False) | _of_person(user)) & Q(slug=slug))
+
+
+def _of_person(user: int) -> Q:
+    return Q(pk__in=Campaign.objects.of_key(user))
 
 
 def _at(seen: Q) -> QuerySet[Campaign, Campaign]:

@@ -480,8 +480,9 @@ def _check_entrants(campaign: Campaign) -> None:
 
 def pilot_waits(campaign: Campaign) -> bool:
     """Return whether the pilot is over and awaits a decision."""
-    over = Pilot.objects.filter(campaign=campaign, ended_at__isnull=False, went_on_at__isnull=True)
-    return campaign.state == Campaign.State.PAUSED and over.exists()
+    if campaign.state != Campaign.State.PAUSED:
+        return False
+    return Pilot.objects.filter(campaign=campaign, ended_at__isnull=False, went_on_at__isnull=True).exists()
 
 
 def pilot_runs(campaign: Campaign) -> bool:

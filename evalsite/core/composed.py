@@ -150,7 +150,7 @@ def _builder(found: "QuerySet[Any, Any]", compiler: Any) -> Build:
         return lambda row: values(row)[0]
     if kind is ValuesListIterable:
         return lambda row: tuple(values(row))
-    if kind is not ModelIterable or compiler.annotation_col_map:
+    if kind is not ModelIterable:
         raise TypeError("Only models and lists of values are composed once.")
     info = compiler.klass_info
     begin, end = info["select_fields"][0], info["select_fields"][-1] + 1
@@ -162,6 +162,8 @@ def _builder(found: "QuerySet[Any, Any]", compiler: Any) -> Build:
         made = info["model"].from_db(connection.alias, names, converted[begin:end])
         for populator in populators:
             populator.populate(converted, made)
+        for name, place in compiler.annotation_col_map.items():
+            setattr(made, name, converted[place])
         return made
 
     return instance

@@ -1,14 +1,18 @@
 """An annotator's block for its page: open items, answers, and answers that may still be changed."""
 
+import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from statistics import median
+from typing import Any
 
+from django.db.models import Prefetch, QuerySet, prefetch_related_objects
 from django.utils import timezone
 
 from evalsite.campaigns.models import Campaign
-from evalsite.judgments.models import Annotator, Assignment, Judgment
+from evalsite.core.composed import composed
+from evalsite.judgments.models import Annotator, Answer, Assignment, Judgment
 
 PACE_OF_LAST = 20
 PACE_FROM = 3
@@ -63,16 +67,27 @@ class NewestBlock:
 
 def block_newest(*, campaign: Campaign, annotator: Annotator) -> NewestBlock:
     """Return the annotator's newest block. Answers may be changed until the lease ends or the next block is claimed."""
-    own = Assignment.objects.filter(campaign=campaign, annotator=annotator)
-    newest = own.exclude(block=None).order_by("-issued_at", "-pk").values_list("block", flat=True).first()
-    if newest is None:
-        return NewestBlock(())
-    rows = own.filter(block=newest).select_related("place__prompt", "gold").order_by("block_position", "pk")
-    rows = rows.prefetch_related(
-        "judgments__answers__aspect", "judgments__answers__candidate", "judgments__superseded_by"
-    )
+    rows = [
+        row
+        for block in _newest_blocks(campaign.pk, annotator.pk)
+        for row in _assignments_of(campaign.pk, annotator.pk, block)
+    ]
+    answers = Prefetch("judgments__answers", Answer.objects.select_related("aspect", "candidate"))
+    prefetch_related_objects(rows, Prefetch("judgments", Judgment.objects.select_related("superseded_by")), answers)
     now = timezone.now()
     return NewestBlock(tuple(_item(row, number, now) for number, row in enumerate(rows, start=1)))
+
+
+@composed
+def _newest_blocks(campaign: int, annotator: int) -> QuerySet[Assignment, Any]:
+    own = Assignment.objects.filter(campaign=campaign, annotator=annotator, block__isnull=False)
+    return own.order_by("-issued_at", "-pk").values_list("block", flat=True)[:1]
+
+
+@composed
+def _assignments_of(campaign: int, annotator: int, block: uuid.UUID) -> QuerySet[Assignment, Assignment]:
+    own = Assignment.objects.filter(campaign=campaign, annotator=annotator, block=block)
+    return own.select_related("place__prompt", "gold").order_by("block_position", "pk")
 
 
 def _item(assignment: Assignment, number: int, now: datetime) -> Item:
@@ -92,9 +107,13 @@ def choices_of(judgment: Judgment | None) -> dict[str, tuple[str, ...]]:
 
 def pace_s(*, campaign: Campaign, annotator: Annotator) -> float | None:
     """Return the median seconds of this annotator's latest judgments here; None if there are too few."""
-    own = Judgment.objects.filter(batch__campaign=campaign, annotator=annotator, client_ms__isnull=False)
-    last = own.order_by("-pk").values_list("client_ms", flat=True)[:PACE_OF_LAST]
-    times = [one for one in last if one is not None]
+    times = _latest_times(campaign.pk, annotator.pk)
     if len(times) < PACE_FROM:
         return None
-    return min(LONGEST_PACE_S, median(times) / 1000)
+    return float(min(LONGEST_PACE_S, median(times) / 1000))
+
+
+@composed
+def _latest_times(campaign: int, annotator: int) -> QuerySet[Judgment, Any]:
+    own = Judgment.objects.filter(batch__campaign=campaign, annotator=annotator, client_ms__isnull=False)
+    return own.order_by("-pk").values_list("client_ms", flat=True)[:PACE_OF_LAST]

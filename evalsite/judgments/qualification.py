@@ -3,10 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from evalsite.campaigns.models import QualificationItem
 from evalsite.campaigns.selectors import aspect_primary, onboarding_of
+from evalsite.core.composed import composed
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.judgments.models import Enrolment, QualificationAnswer
@@ -33,7 +35,7 @@ class Qualification:
 
 def qualification_get(enrolment: Enrolment) -> Qualification:
     """Return the annotator's progress. A campaign without qualification items counts as passed."""
-    items = list(enrolment.campaign.qualification_items.all())
+    items = _items_of(enrolment.campaign_id)
     if not items:
         return Qualification(passed=True)
     mark = onboarding_of(enrolment.campaign).pass_mark
@@ -48,6 +50,11 @@ def qualification_get(enrolment: Enrolment) -> Qualification:
             return Qualification(True, attempt, None, len(items), len(items), before, mark)
         before = right
     return Qualification(False, ATTEMPTS, None, len(items), len(items), before, mark)
+
+
+@composed
+def _items_of(campaign: int) -> QuerySet[QualificationItem, QualificationItem]:
+    return QualificationItem.objects.filter(campaign=campaign)
 
 
 def _choices_given(enrolment: Enrolment, attempt: int) -> Mapping[int, str]:

@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from evalsite.campaigns.limits import judgments_allowed
 from evalsite.campaigns.models import Aspect, Campaign, Entrant
+from evalsite.core.composed import composed
 from evalsite.core.models import AuditEntry
 from evalsite.judgments.item_keys import item_parts
 from evalsite.judgments.models import Annotator, Answer, Assignment, Batch, Candidate, Exclusion, Judgment, Skip
@@ -367,8 +368,13 @@ def standings(campaign: Campaign) -> dict[int, AnnotatorState]:
 
 def is_excluded(*, campaign: Campaign, annotator: Annotator) -> bool:
     """Return whether this annotator's judgments are excluded in the campaign now."""
+    return _latest_lifted(campaign.pk, annotator.pk) == [False]
+
+
+@composed
+def _latest_lifted(campaign: int, annotator: int) -> QuerySet[Exclusion, bool]:
     facts = Exclusion.objects.filter(campaign=campaign, annotator=annotator, proposed=False, provisional=False)
-    return facts.order_by("-pk").values_list("lifted", flat=True).first() is False
+    return facts.order_by("-pk").values_list("lifted", flat=True)[:1]
 
 
 def is_newcomer(*, campaign: Campaign, annotator: Annotator) -> bool:

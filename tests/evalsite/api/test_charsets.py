@@ -5,6 +5,7 @@ Django's own test client makes requests of its own kind, so these are sent to th
 
 import io
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 from wsgiref.util import setup_testing_defaults
@@ -20,6 +21,12 @@ CHARSETS = ["hex", "zlib", "rot13", "utf-16", "cp037", "idna", "undefined", "non
 pytestmark = pytest.mark.usefixtures("_one_connection")
 
 
+@cache
+def handler() -> Handler:
+    """The site; made at the first request, since the static files of the production form are collected before it."""
+    return Handler()
+
+
 def answered(method: str, path: str, kind: str, *, body: bytes = b"", query: str = "", token: str = "") -> Any:
     """The status, and what was sent."""
     environ: dict[str, Any] = {"REQUEST_METHOD": method, "PATH_INFO": path, "QUERY_STRING": query, "CONTENT_TYPE": kind}
@@ -27,7 +34,7 @@ def answered(method: str, path: str, kind: str, *, body: bytes = b"", query: str
     environ |= {"HTTP_AUTHORIZATION": f"Bearer {token}"} if token else {}
     setup_testing_defaults(environ)
     begun: list[int] = []
-    response = Handler()(environ, lambda status, headers, error=None: begun.append(int(status[:3])))
+    response = handler()(environ, lambda status, headers, error=None: begun.append(int(status[:3])))
     content = b"".join(response)
     response.close()
     return begun[0], content

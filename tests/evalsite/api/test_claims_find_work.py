@@ -18,6 +18,7 @@ from evalsite.campaigns.services import Design
 from evalsite.judgments.leases import assignments_expire
 from evalsite.judgments.models import Assignment
 from evalsite.judgments.services import annotator_enrol, token_issue
+from tests.environment import FULL, PRODUCTION
 from tests.evalsite.api.client import CLAIMS, Api, answer, judgment_url
 from tests.evalsite.cast import OPEN, CampaignMaker, run_jobs
 from tests.shared import shared
@@ -144,15 +145,16 @@ def test_what_is_not_answered_is_given_to_the_next(make_campaign: CampaignMaker,
     assert crowd.seen[0] == EVERYTHING
 
 
-# Two hundred at the opening ------------------------------------------------------------------------------
+# Many at the opening -------------------------------------------------------------------------------------
 
-MANY, THREADS = 200, 8
+MANY, PROMPTS_OF_MANY = (200, 60) if FULL or PRODUCTION else (50, 15)
+THREADS = 8
 
 
 @shared
 def tokens(make_campaign: CampaignMaker) -> list[str]:
-    """Two hundred who have joined a campaign that was just launched and planned; no worker runs from here on."""
-    campaign = make_campaign(chatbots=6, prompts=60)
+    """Many who have joined a campaign that was just launched and planned; no worker runs from here on."""
+    campaign = make_campaign(chatbots=6, prompts=PROMPTS_OF_MANY)
     return [token_issue(annotator=annotator_enrol(campaign=campaign)) for _ in range(MANY)]
 
 
@@ -162,7 +164,7 @@ def first_block(token: str) -> list[str]:
     return [one["id"] for one in response.json()["assignments"]]
 
 
-def test_two_hundred_get_first_blocks_without_a_worker(tokens: list[str]) -> None:
+def test_many_get_first_blocks_without_a_worker(tokens: list[str]) -> None:
     blocks = [first_block(token) for token in tokens]
     assert [len(block) for block in blocks] == [OPEN.block_size] * MANY
     assert len({key for block in blocks for key in block}) == MANY * OPEN.block_size, "nobody has what another has"
@@ -171,7 +173,7 @@ def test_two_hundred_get_first_blocks_without_a_worker(tokens: list[str]) -> Non
 @pytest.mark.skipif(connection.vendor == "sqlite", reason="SQLite lets one claim wait for the other")
 @pytest.mark.database
 @pytest.mark.django_db(transaction=True)
-def test_two_hundred_at_once_get_first_blocks_without_a_worker(tokens: list[str]) -> None:
+def test_many_at_once_get_first_blocks_without_a_worker(tokens: list[str]) -> None:
     """Rows that others are claiming are passed over, but a claim is never empty while others are free."""
 
     def claim(part: list[str]) -> list[list[str]]:

@@ -4,6 +4,8 @@ import io
 import json
 import threading
 import uuid
+from collections.abc import Iterable
+from itertools import product
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -20,12 +22,14 @@ from evalsite.accounts.services import api_token_issue, organisation_create, use
 from evalsite.campaigns.gold import NewGold, gold_add
 from evalsite.campaigns.models import Campaign, CampaignRole
 from evalsite.chatbots.models import Chatbot, Reply, Version
+from evalsite.core import row_files
 from evalsite.core.models import AuditEntry, IdempotencyKey
 from evalsite.core.row_files import MOST_BYTES
 from evalsite.prompts.models import Prompt, PromptSet
 from tests.environment import FULL
 from tests.evalsite.api.client import Api, error_of
 from tests.evalsite.cast import CampaignMaker
+from tests.shared import shared
 
 CSV, JSONL, NDJSON, TEXT = "text/csv", "application/jsonl", "application/x-ndjson", "text/plain"
 OCTETS = "application/octet-stream"
@@ -69,14 +73,24 @@ def replies_to(name: str = "Anna", **query: str) -> str:
     return to("chatbots", **{"name": name, "set": "Spring", **query})
 
 
-@pytest.fixture
-def sender(alice: User) -> Api:
-    return program(alice)
+@shared
+def token(alice: User) -> str:
+    return api_token_issue(user=alice, name="sender", scopes=SCOPES, days=1)
 
 
 @pytest.fixture
-def spring(sender: Api) -> PromptSet:
-    assert sender.raw(prompts_to(), PROMPTS.encode(), CSV).status_code == 201
+def sender(token: str) -> Api:
+    return Api(token)
+
+
+@shared
+def draft(make_campaign: CampaignMaker) -> Campaign:
+    return make_campaign(start=False)
+
+
+@shared
+def spring(token: str) -> PromptSet:
+    assert Api(token).raw(prompts_to(), PROMPTS.encode(), CSV).status_code == 201
     return PromptSet.objects.get(name="Spring")
 
 
@@ -263,9 +277,8 @@ class TestWho:
     @pytest.mark.parametrize("act", ACTS)
     @pytest.mark.parametrize("role", ROLES)
     def test_every_role_sends_what_it_may_and_nothing_else(
-        self, make_campaign: CampaignMaker, spring: PromptSet, organisation: Organisation, role: str, act: str
+        self, draft: Campaign, spring: PromptSet, organisation: Organisation, role: str, act: str
     ) -> None:
-        make_campaign(start=False)
         before = counts()
         address = prompts_to("Other") if act == "prompts" else replies_to()
         content = PROMPTS if act == "prompts" else REPLIES
@@ -276,9 +289,8 @@ class TestWho:
             assert error_of(answer)["hint"] == "Your role here is viewer. Ask its owner."
 
     def test_whose_role_is_in_a_draft_sends_for_its_set_what_its_set_up_takes(
-        self, make_campaign: CampaignMaker, spring: PromptSet, organisation: Organisation
+        self, draft: Campaign, spring: PromptSet, organisation: Organisation
     ) -> None:
-        draft = make_campaign(start=False)
         eve = person("campaign's manager", organisation)
         sent = [
             program(eve).raw(to("prompts", set="trial"), b"prompt_id,text\np9,More?\n", CSV),
@@ -296,9 +308,8 @@ class TestWho:
         assert late.status_code == 404
 
     def test_who_may_send_for_a_draft_learns_nothing_of_other_sets(
-        self, make_campaign: CampaignMaker, spring: PromptSet, organisation: Organisation
+        self, draft: Campaign, spring: PromptSet, organisation: Organisation
     ) -> None:
-        make_campaign(start=False)
         eve = program(person("campaign's manager", organisation))
         answers = [eve.raw(to("chatbots", set=name, name="Bot"), REPLIES.encode(), CSV) for name in ("Spring", "No")]
         assert [answer.status_code for answer in answers] == [403, 403]
@@ -306,9 +317,8 @@ class TestWho:
         assert error_of(answers[0])["hint"] == "Name the prompt set of a draft that you set up."
 
     def test_what_was_sent_stands_in_the_logs_with_who_and_when(
-        self, sender: Api, alice: User, make_campaign: CampaignMaker
+        self, sender: Api, alice: User, draft: Campaign
     ) -> None:
-        draft = make_campaign(start=False)
         since = AuditEntry.objects.count()
         assert sender.raw(to("prompts", set="trial", check="true"), PROMPTS.encode(), CSV).status_code == 200
         assert AuditEntry.objects.count() == since, "only looked at"
@@ -394,9 +404,8 @@ class TestWhatStays:
     @pytest.mark.parametrize("state", ["pilot", "running", "paused", "stopped"])
     @pytest.mark.parametrize("check", ["true", "false"])
     def test_prompts_of_a_campaign_that_is_no_draft_stay(
-        self, sender: Api, make_campaign: CampaignMaker, state: str, check: str
+        self, sender: Api, draft: Campaign, state: str, check: str
     ) -> None:
-        make_campaign(start=False)
         new = b"prompt_id,text\nnew,x\n"
         Campaign.objects.update(state=state, stopped_at=timezone.now())
         before = counts()
@@ -405,12 +414,11 @@ class TestWhatStays:
         Campaign.objects.update(state="draft")
         assert sender.raw(prompts_to("trial"), new, CSV).status_code == 201
 
-    def test_a_set_of_gold_takes_neither_prompts_nor_replies(self, sender: Api, make_campaign: CampaignMaker) -> None:
-        campaign = make_campaign(start=False)
+    def test_a_set_of_gold_takes_neither_prompts_nor_replies(self, sender: Api, draft: Campaign) -> None:
         turns = [{"speaker": "user", "text": "Two and two?"}]
-        gold_add(campaign=campaign, items=[NewGold("g", ("A",), turns=turns, texts=("4", "5"))])
-        assert campaign.gold_set is not None
-        name, before = campaign.gold_set.name, counts()
+        gold_add(campaign=draft, items=[NewGold("g", ("A",), turns=turns, texts=("4", "5"))])
+        assert draft.gold_set is not None
+        name, before = draft.gold_set.name, counts()
         assert sender.raw(prompts_to(name), PROMPTS.encode(), CSV).status_code == 409
         assert sender.raw(replies_to(set=name), REPLIES.encode(), CSV).status_code == 404
         assert counts() == before
@@ -445,10 +453,7 @@ class TestSentAgain:
         assert not IdempotencyKey.objects.exists()
         assert sender.raw(replies_to(), REPLIES.encode(), CSV, key="k").status_code == 201
 
-    def test_the_first_answer_comes_again_although_the_set_is_asked_by_now(
-        self, sender: Api, make_campaign: CampaignMaker
-    ) -> None:
-        make_campaign(start=False)
+    def test_the_first_answer_comes_again_although_the_set_is_asked_by_now(self, sender: Api, draft: Campaign) -> None:
         answers = []
         for state in ("draft", "running"):
             Campaign.objects.update(state=state)
@@ -463,6 +468,10 @@ class TestMeasures:
         """An hour's end within a test would begin another count."""
         with time_machine.travel("2030-01-01T12:00:00Z", tick=False):
             yield
+
+    @pytest.fixture
+    def sender(self, _one_hour: None, alice: User) -> Api:
+        return program(alice)
 
     def test_one_person_sends_so_many_files_in_an_hour_by_whatever_door(
         self, alice: User, charlie: User, settings: Any
@@ -491,9 +500,14 @@ class TestMeasures:
         assert len(content) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE
         assert sender.raw(prompts_to(), content.encode(), CSV).json()["add"] == 15
 
-    def test_more_rows_than_are_read_are_too_many(self, sender: Api) -> None:
-        answer = sender.raw(prompts_to(), b"prompt_id,text\n" + b"a,b\n" * 200_001, CSV)
-        assert (answer.status_code, error_of(answer)["message"]) == (413, "The file has more than 200,000 rows.")
+    def test_more_rows_than_are_read_are_too_many(self, sender: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+        assert row_files.MOST_ROWS == 200_000
+        monkeypatch.setattr(row_files, "MOST_ROWS", 1000)
+        rows = [f"p{number},x\n" for number in range(1001)]
+        answer = sender.raw(prompts_to(), "".join(["prompt_id,text\n", *rows]).encode(), CSV)
+        assert (answer.status_code, error_of(answer)["message"]) == (413, "The file has more than 1,000 rows.")
+        fits = sender.raw(prompts_to(check="true"), "".join(["prompt_id,text\n", *rows[:1000]]).encode(), CSV)
+        assert (fits.status_code, fits.json()["add"]) == (200, 1000)
 
     @pytest.mark.parametrize("used", [False, True])
     def test_a_set_holds_as_much_as_a_campaign_may(
@@ -508,6 +522,20 @@ class TestMeasures:
             assert (answer.status_code, error["code"], error["field"]) == (413, "too_large", "file")
             assert error["message"].startswith("The campaign holds" if used else "The prompts and their replies have")
         assert counts()[3:] == ([0, 0] if not used else [4, 24])
+
+
+COLUMNS = ("prompt_id", "text", "turns", "reply", "sample", "category")
+DEPTHS = (1, 100, *range(900, 1000, 7 if FULL else 49), 5000, 100_000)
+UNKEPT = ('"\\u0000"', '"\\ud800"', '["\\ud800"]', "1e400", "NaN", "9" * 4000, "9" * 5000, "true")
+
+
+def spread(values: Iterable[Any], columns: Iterable[str]) -> list[Any]:
+    """Return each value with each column; every other pair in the full run only, so that each still meets several."""
+    pairs = product(enumerate(values), enumerate(columns))
+    return [
+        pytest.param(value, column, marks=[pytest.mark.full] if (n + m) % 2 else [])
+        for (n, value), (m, column) in pairs
+    ]
 
 
 class TestHostileFiles:
@@ -599,8 +627,7 @@ class TestHostileFiles:
         assert (answer.status_code, error_of(answer)["message"]) == (400, "The file broke off on its way.")
         assert counts() == before
 
-    @pytest.mark.parametrize("depth", [1, 100, *range(900, 1000, 7 if FULL else 49), 5000, 100_000])
-    @pytest.mark.parametrize("column", ["prompt_id", "text", "turns", "reply", "sample", "category", "other"])
+    @pytest.mark.parametrize(("depth", "column"), spread(DEPTHS, [*COLUMNS, "other"]))
     def test_nesting_of_any_depth_is_a_refused_row(
         self, sender: Api, spring: PromptSet, depth: int, column: str
     ) -> None:
@@ -609,10 +636,7 @@ class TestHostileFiles:
         for address in (prompts_to("Other"), replies_to()):
             assert sender.raw(address, line.encode(), JSONL).status_code in (201, 400, 409)
 
-    @pytest.mark.parametrize(
-        "cell", ['"\\u0000"', '"\\ud800"', '["\\ud800"]', "1e400", "NaN", "9" * 4000, "9" * 5000, "true"]
-    )
-    @pytest.mark.parametrize("column", ["prompt_id", "text", "turns", "reply", "sample", "category", "o\\ud800ther"])
+    @pytest.mark.parametrize(("cell", "column"), spread(UNKEPT, [*COLUMNS, "o\\ud800ther"]))
     def test_what_no_database_keeps_is_no_fault_of_ours(
         self, sender: Api, spring: PromptSet, cell: str, column: str
     ) -> None:

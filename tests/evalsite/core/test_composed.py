@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from django.db import connection
-from django.db.models import QuerySet
+from django.db.models import F, Q, QuerySet
 from django.db.transaction import TransactionManagementError
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
@@ -50,6 +50,13 @@ def campaigns_older(before: datetime) -> QuerySet[Campaign]:
     return Campaign.objects.filter(created_at__lt=before - timedelta(days=1))
 
 
+@composed
+def campaigns_with_rubric_name(number: int) -> QuerySet[Any, Any]:
+    values = {"rubric_name": F("rubric__name"), "in_live_mode": Q(mode="live")}
+    found: QuerySet[Any, Any] = Campaign.objects.filter(pk=number).annotate(**values)
+    return found
+
+
 def values_of(row: Any) -> list[tuple[Any, type]]:
     return [(value := getattr(row, field.attname), type(value)) for field in row._meta.concrete_fields]
 
@@ -63,6 +70,12 @@ def test_models_are_those_of_the_orm(campaign: Campaign) -> None:
         assert not hasattr(found, "live")
     assert not queries.captured_queries
     assert ours == [values_of(one) for one in (expected, expected.rubric, expected.plan)]
+
+
+def test_annotations_are_attributes_of_the_model(campaign: Campaign) -> None:
+    (found,) = campaigns_with_rubric_name(campaign.pk)
+    assert values_of(found) == values_of(Campaign.objects.get(pk=campaign.pk))
+    assert (found.rubric_name, found.in_live_mode) == (campaign.rubric.name, False)
 
 
 def test_later_runs_bind_their_own_values(campaign: Campaign) -> None:

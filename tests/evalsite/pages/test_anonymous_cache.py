@@ -27,6 +27,7 @@ from evalsite.presentation import page_cache as parts
 from evalsite.presentation.anonymous_cache import CachedPage, cached_page
 from evalsite.presentation.ranking import stamp
 from tests.evalsite.cast import judge, run_jobs
+from tests.shared import shared
 
 BOARD = "/boards/trial/"
 PAGES = (
@@ -35,11 +36,16 @@ PAGES = (
 )
 
 
-@pytest.fixture
-def read(campaign: Campaign, bob: Annotator) -> bytes:
-    """The board, as the first reader of it saw it."""
+@shared
+def judged(campaign: Campaign, bob: Annotator, dora: Annotator) -> Campaign:
     judge(campaign, bob, blocks=2)
     run_jobs()
+    return campaign
+
+
+@pytest.fixture
+def read(judged: Campaign) -> bytes:
+    """The board, as the first reader of it saw it."""
     return Client().get(BOARD).content
 
 

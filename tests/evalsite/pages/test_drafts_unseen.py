@@ -9,6 +9,7 @@ from evalsite.campaigns.models import Campaign
 from evalsite.judgments.models import Annotator
 from tests.evalsite.api.client import Api
 from tests.evalsite.cast import CampaignMaker, judge, run_jobs
+from tests.shared import shared
 
 PAGES = (
     *("/boards/{board}/", "/boards/{board}/live/", "/boards/{board}/ranking/", "/boards/{board}/charts/"),
@@ -22,14 +23,19 @@ CALLS = (
 )
 
 
-@pytest.fixture(params=["public", "link"])
-def draft(request: pytest.FixtureRequest, campaign: Campaign, bob: Annotator) -> Campaign:
-    """A draft with all that a campaign can have, so that nothing is missing for want of rows."""
+@shared
+def judged(campaign: Campaign, bob: Annotator) -> Campaign:
     judge(campaign, bob, blocks=2)
     run_jobs()
-    Campaign.objects.update(state="draft", visibility=request.param)
-    campaign.refresh_from_db()
     return campaign
+
+
+@pytest.fixture(params=["public", "link"])
+def draft(request: pytest.FixtureRequest, judged: Campaign) -> Campaign:
+    """A draft with all that a campaign can have, so that nothing is missing for want of rows."""
+    Campaign.objects.update(state="draft", visibility=request.param)
+    judged.refresh_from_db()
+    return judged
 
 
 def addresses(draft: Campaign, patterns: tuple[str, ...]) -> list[str]:

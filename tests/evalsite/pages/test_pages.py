@@ -38,6 +38,14 @@ def next_assignment(page: object) -> str:
     return found.group(1)
 
 
+@shared
+def three(make_campaign: CampaignMaker) -> None:
+    """The boards alpha, beta and gamma."""
+    for slug in ("alpha", "beta", "gamma"):
+        make_campaign(slug=slug, chatbots=2, prompts=2)
+    Board.objects.filter(slug="beta").update(name="Poems & songs")
+
+
 class TestHome:
     def test_it_lists_the_public_boards_and_what_can_be_judged(self, campaign: Campaign, stranger: Client) -> None:
         page = stranger.get("/")
@@ -52,12 +60,6 @@ class TestHome:
     def boards(self, client: Client, **query: str) -> list[str]:
         page = client.get("/", query).content.decode()
         return re.findall(r'<h3><a href="/boards/([^/]+)/">', page)
-
-    @pytest.fixture
-    def three(self, make_campaign: CampaignMaker) -> None:
-        for slug in ("alpha", "beta", "gamma"):
-            make_campaign(slug=slug, chatbots=2, prompts=2)
-        Board.objects.filter(slug="beta").update(name="Poems & songs")
 
     @pytest.mark.database
     def test_a_search_finds_boards_by_every_word_of_name_question_owner_or_chatbot(

@@ -3,11 +3,12 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import dropwhile, takewhile
+from itertools import dropwhile, product, takewhile
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.db import transaction
 from django.db.models import QuerySet
 from django.test import Client
@@ -36,6 +37,7 @@ from evalsite.scorecards.services import conversation_set_open
 from tests.evalsite.api.client import Api
 from tests.evalsite.cast import CampaignMaker, skip_twice
 from tests.evalsite.dialogues.steps import live_campaign_make
+from tests.shared import shared
 
 ROOT = Path(__file__).resolve().parents[3]
 OF_DRAFTS = {Act.PILOT, Act.LAUNCH, Act.SET_UP}
@@ -100,10 +102,17 @@ def given_for(campaign: Campaign, act: Act) -> dict[str, Any]:
     return PLAIN.get(act, {})
 
 
+@shared
+def unopened(make_campaign: CampaignMaker) -> Campaign:
+    return make_campaign(chatbots=3, prompts=2, start=False)
+
+
 @pytest.fixture
-def stage(make_campaign: CampaignMaker, charlie: User) -> Callable[[Act], Stage]:
+def stage(unopened: Campaign, charlie: User) -> Callable[[Act], Stage]:
+    """What brings the campaign into the state that fits an act, once in a test."""
+
     def make(act: Act) -> Stage:
-        campaign = make_campaign(chatbots=3, prompts=2, start=False)
+        campaign = unopened
         rows(campaign).update(state={Act.RESUME: "paused"}.get(act, "running"))
         given = given_for(Campaign.objects.get(pk=campaign.pk), act)
         if act == Act.FULL_CHECK:
@@ -119,8 +128,36 @@ def stage(make_campaign: CampaignMaker, charlie: User) -> Callable[[Act], Stage]
     return make
 
 
-def person(name: str, campaign: Campaign) -> User:
-    user = user_create(username="someone", password=None, staff=name == "staff")
+@dataclass(frozen=True)
+class Person:
+    """Somebody with a role, a token that acts, and a session in a browser."""
+
+    user: User
+    token: str
+    session: str
+
+    @property
+    def browser(self) -> Client:
+        client = Client()
+        client.cookies[settings.SESSION_COOKIE_NAME] = self.session
+        return client
+
+
+@shared
+def people(unopened: Campaign) -> dict[str, Person]:
+    """One person for each name in PEOPLE."""
+    found = {}
+    for name in PEOPLE:
+        user, client = _user(name, unopened), Client()
+        client.force_login(user)
+        token = api_token_issue(user=user, name="t", scopes=[ApiToken.Scope.ACTS], days=1)
+        found[name] = Person(user, token, str(client.session.session_key))
+    return found
+
+
+def _user(name: str, campaign: Campaign) -> User:
+    username = name.replace("'", "").replace(" ", "-")
+    user = user_create(username=username, password=None, staff=name == "staff")
     if name.startswith("organisation's"):
         Membership.objects.create(organisation=campaign.organisation, user=user, role=name.split()[-1])
     elif name in Membership.Role.values:
@@ -172,16 +209,14 @@ def undone() -> Iterator[None]:
         transaction.set_rollback(True)
 
 
-def by_the_api(on: Stage, act: Act, user: User) -> int:
-    token = api_token_issue(user=user, name="t", scopes=[ApiToken.Scope.ACTS], days=1)
-    answer = Api(token).post(f"/api/v1/campaigns/trial/acts/{act.value}", on.given)
+def by_the_api(on: Stage, act: Act, one: Person) -> int:
+    answer = Api(one.token).post(f"/api/v1/campaigns/trial/acts/{act.value}", on.given)
     return int(answer.status_code)
 
 
-def by_the_page(on: Stage, act: Act, user: User) -> int:
+def by_the_page(on: Stage, act: Act, one: Person) -> int:
     """The page asks (GET) whom it lets act (POST), and nobody else."""
-    client = Client()
-    client.force_login(user)
+    client = one.browser
     asks = client.get(f"/console/trial/act/{act.value}/", on.given).status_code
     assert AuditEntry.objects.count() == 0, "asking does nothing"
     does = client.post(f"/console/trial/act/{act.value}/", on.given).status_code
@@ -218,22 +253,22 @@ OWN_PAGES: dict[Act, list[tuple[str, str, dict[str, Any]]]] = {
 }
 
 
-def test_only_who_has_a_role_sees_the_pages_of_the_console(stage: Callable[[Act], Stage]) -> None:
-    campaign = stage(Act.SEE).campaign
+def test_only_who_has_a_role_sees_the_pages_of_the_console(
+    stage: Callable[[Act], Stage], people: dict[str, Person]
+) -> None:
+    stage(Act.SEE)
     for name in PEOPLE:
         with undone():
-            client = Client()
-            client.force_login(person(name, campaign))
+            client = people[name].browser
             statuses = {client.get(f"/console/trial/{page}").status_code for page in PAGES}
             assert statuses == {200 if may(name, Act.SEE) else 403}, name
 
 
-def test_only_who_may_set_up_opens_a_draft(stage: Callable[[Act], Stage]) -> None:
-    campaign = stage(Act.SET_UP).campaign
+def test_only_who_may_set_up_opens_a_draft(stage: Callable[[Act], Stage], people: dict[str, Person]) -> None:
+    stage(Act.SET_UP)
     for name in PEOPLE:
         with undone():
-            client = Client()
-            client.force_login(person(name, campaign))
+            client = people[name].browser
             allowed, refused = may(name, Act.SET_UP), refusal(name, Act.SET_UP)
             assert client.get("/console/trial/setup/goal/").status_code == (200 if allowed else refused), name
             saved = client.post("/console/trial/setup/quality/", QUALITY).status_code
@@ -247,13 +282,14 @@ def test_every_act_has_a_row_and_every_row_is_tested() -> None:
 
 
 @pytest.mark.parametrize("act", OWN_PAGES, ids=str)
-def test_the_pages_of_an_act_are_for_whom_the_table_says(stage: Callable[[Act], Stage], act: Act) -> None:
+def test_the_pages_of_an_act_are_for_whom_the_table_says(
+    stage: Callable[[Act], Stage], people: dict[str, Person], act: Act
+) -> None:
     on = stage(act)
     assert OWN_PAGES[act]
     for name in PEOPLE:
         with undone():
-            client = Client()
-            client.force_login(person(name, on.campaign))
+            client = people[name].browser
             for method, path, sent in OWN_PAGES[act]:
                 given = {**sent, **(on.given if act == Act.EXCLUDE else {})}
                 ask = client.get if method == "GET" else client.post
@@ -262,32 +298,32 @@ def test_the_pages_of_an_act_are_for_whom_the_table_says(stage: Callable[[Act], 
                 assert done, f"{name}: {method} {path} {status}"
 
 
-def test_gold_by_the_api_is_for_whom_the_table_says(stage: Callable[[Act], Stage]) -> None:
+def test_gold_by_the_api_is_for_whom_the_table_says(stage: Callable[[Act], Stage], people: dict[str, Person]) -> None:
     campaign = stage(Act.GOLD).campaign
     prompt = campaign.prompt_set.prompts.all()[0].key
     item = {"id": "g9", "prompt_id": prompt, "reply_a": "Good", "reply_b": "Bad", "right": ["A"]}
     for name in PEOPLE:
         with undone():
-            token = api_token_issue(user=person(name, campaign), name="t", scopes=list(ApiToken.Scope), days=1)
+            token = api_token_issue(user=people[name].user, name="g", scopes=list(ApiToken.Scope), days=1)
             status = Api(token).post("/api/v1/campaigns/trial/gold", {"items": [item]}).status_code
             assert status == (201 if may(name, Act.GOLD) else 403), name
 
 
-def test_a_drafts_limits_by_the_api_are_for_whom_the_table_says(stage: Callable[[Act], Stage]) -> None:
-    campaign = stage(Act.SET_UP).campaign
+def test_a_drafts_limits_by_the_api_are_for_whom_the_table_says(
+    stage: Callable[[Act], Stage], people: dict[str, Person]
+) -> None:
+    stage(Act.SET_UP)
     for name in PEOPLE:
         with undone():
-            token = api_token_issue(user=person(name, campaign), name="t", scopes=[ApiToken.Scope.ACTS], days=1)
-            status = Api(token).put("/api/v1/campaigns/trial/limits", {"budget": 50}).status_code
+            status = Api(people[name].token).put("/api/v1/campaigns/trial/limits", {"budget": 50}).status_code
             assert status == (200 if may(name, Act.SET_UP) else refusal(name, Act.SET_UP)), name
 
 
-def test_the_health_page_is_for_staff_alone(stage: Callable[[Act], Stage]) -> None:
-    campaign = stage(Act.SEE).campaign
+def test_the_health_page_is_for_staff_alone(stage: Callable[[Act], Stage], people: dict[str, Person]) -> None:
+    stage(Act.SEE)
     for name in PEOPLE:
         with undone():
-            client = Client()
-            client.force_login(person(name, campaign))
+            client = people[name].browser
             assert client.get("/console/health/").status_code == (200 if name == "staff" else 403), name
 
 
@@ -386,8 +422,8 @@ class TestInAnOrganisation:
     def test_endpoints_are_seen_and_used_by_who_may(self, stage: Callable[[Act], Stage]) -> None:
         campaign = stage(Act.SET_UP).campaign
         chatbot, chosen = campaign.entrants.all()[0].version.chatbot, str(campaign.prompt_set.public_id)
-        settings = EndpointSettings(adapter="openai", url="https://bot.example/v1", model="m")
-        endpoint = endpoint_register(chatbot=chatbot, label="live", settings=settings, secret="sk-of-this-test")
+        reached = EndpointSettings(adapter="openai", url="https://bot.example/v1", model="m")
+        endpoint = endpoint_register(chatbot=chatbot, label="live", settings=reached, secret="sk-of-this-test")
         collection = collection_start(endpoint=endpoint, prompt_set=campaign.prompt_set)
         home, place = f"/api/v1/endpoints/{endpoint.public_id}", f"/api/v1/collections/{collection.public_id}"
         begin = f"/api/v1/organisations/{campaign.organisation.slug}/endpoints"
@@ -472,27 +508,26 @@ def test_who_is_not_logged_in_is_led_to_the_login(stage: Callable[[Act], Stage])
         assert Client().get(path)["Location"] == f"/account/login/?next={path}"
 
 
-@pytest.mark.parametrize("door", DOORS)
 def test_a_person_does_what_the_role_allows_and_nothing_else(
-    stage: Callable[[Act], Stage], act: Act, door: str
+    stage: Callable[[Act], Stage], people: dict[str, Person], act: Act
 ) -> None:
     """Allowed: done, and written down once. Refused: 403 (a draft to others: 404), and no trace of it."""
     on = stage(act)
-    for name in PEOPLE:
+    for name, door in product(PEOPLE, DOORS):
         with undone():
-            user = person(name, on.campaign)
-            status, allowed = DOORS[door](on, act, user), may(name, act)
+            one, allowed = people[name], may(name, act)
+            status = DOORS[door](on, act, one)
             log = [(entry.act, entry.actor, entry.subject) for entry in AuditEntry.objects.all()]
-            written = [(act.value, user.public_id, on.campaign.public_id)] if allowed else []
+            written = [(act.value, one.user.public_id, on.campaign.public_id)] if allowed else []
             assert (status, log) == (200 if allowed else refusal(name, act), written), f"{name} by {door}"
 
 
-def test_only_who_may_see_the_console_reads_judgments(stage: Callable[[Act], Stage]) -> None:
-    campaign = stage(Act.SEE).campaign
+def test_only_who_may_see_the_console_reads_judgments(stage: Callable[[Act], Stage], people: dict[str, Person]) -> None:
+    stage(Act.SEE)
     for name in PEOPLE:
         with undone():
-            user = person(name, campaign)
-            token = api_token_issue(user=user, name="t", scopes=[ApiToken.Scope.JUDGMENTS], days=1)
+            user = people[name].user
+            token = api_token_issue(user=user, name="j", scopes=[ApiToken.Scope.JUDGMENTS], days=1)
             answer = Api(token).get("/api/v1/campaigns/trial/judgments")
             assert answer.status_code == (200 if may(name, Act.SEE) else 403), name
 
