@@ -13,8 +13,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.db.models import QuerySet
+
 from evalsite.boards.models import Board
 from evalsite.campaigns.models import Campaign
+from evalsite.core.composed import composed
 from evalsite.judgments.models import Batch
 from evalsite.judgments.selectors import (
     CountedVote,
@@ -118,7 +121,10 @@ def _input_state(campaigns: list[Campaign]) -> _InputState:
     A database that was emptied and filled again reuses keys but not times. A restored backup brings back the votes that
     were read.
     """
-    closed = Batch.objects.filter(campaign__in=campaigns, state=Batch.State.CLOSED)
-    return _InputState(
-        exclusions_version(campaigns), newcomers_vetted(campaigns), frozenset(closed.values_list("pk", "closed_at"))
-    )
+    closed = frozenset(_closed_batches([campaign.pk for campaign in campaigns]))
+    return _InputState(exclusions_version(campaigns), newcomers_vetted(campaigns), closed)
+
+
+@composed
+def _closed_batches(campaigns: list[int]) -> QuerySet[Batch, tuple[int, datetime | None]]:
+    return Batch.objects.filter(campaign__in=campaigns, state=Batch.State.CLOSED).values_list("pk", "closed_at")
