@@ -78,11 +78,13 @@ class VoteCache:
         name = (*(campaign.public_id for campaign in campaigns), board.aspect_id, board.category)
         with self._lock:
             before = self._boards.get(name)
-        seen, votes = (
-            _input_state(campaigns),
-            None,
-        )  # Read before the votes: a change in between is then detected next time.
-        if before is not None and before.can_extend_to(seen):
+        votes: Mapping[int, tuple[CountedVote, ...]] | None = None
+        seen = _input_state(campaigns)  # Read before the votes: a change in between is then detected next time.
+        if not seen.batches:
+            votes = {}  # Only votes of closed batches count.
+        elif before is not None and before.seen == seen:
+            votes = before.votes
+        elif before is not None and before.can_extend_to(seen):
             votes = _updated_votes(before, seen, board, campaigns)
             # The batches changed between the two statements, so perhaps only one of them saw the change.
             if _input_state(campaigns) != seen:
