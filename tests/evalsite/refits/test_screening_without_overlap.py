@@ -13,7 +13,7 @@ from evalsite.campaigns.services import campaign_start, refit_request
 from evalsite.core.reasons import reason_text
 from evalsite.judgments.models import Annotator, Assignment, Exclusion
 from evalsite.judgments.services import annotator_enrol, judgment_record
-from tests.evalsite.cast import OPEN, CampaignMaker, assignment_claim, by_number, run_jobs
+from tests.evalsite.cast import OPEN, CampaignMaker, assignment_claim, by_number, run_only_refits
 from tests.shared import shared
 
 ALONE = replace(
@@ -57,7 +57,7 @@ def judged(make_campaign: CampaignMaker) -> Campaign:
     campaign = make_campaign(design=ALONE, chatbots=4, prompts=60, start=False)
     gold_add(campaign=campaign, items=GOLD)
     campaign_start(campaign=campaign)
-    run_jobs()
+    run_only_refits()
     hasty, failing, *careful = [annotator_enrol(campaign=campaign) for _ in range(2 + CAREFUL)]
     for number in range(3):
         in_haste = number > 0
@@ -67,7 +67,7 @@ def judged(make_campaign: CampaignMaker) -> Campaign:
             judge_timed(campaign, annotator, by_number, ms=20_000)
     campaign.batches.filter(state="open").update(state="closed", closed_at=campaign.created_at)
     refit_request(campaign)
-    run_jobs()
+    run_only_refits()
     return campaign
 
 
