@@ -83,18 +83,14 @@ def test_burst_of_newcomers_counts_only_after_vetting(crowd: Campaign) -> None:
     assert accounting([crowd]).provisional == 0
 
 
-def test_items_of_newcomers_stay_open_for_others(crowd: Campaign) -> None:
-    before = item_counts(crowd)
-    judge(crowd, annotator_enrol(campaign=crowd))
-    run_only_refits()
-    assert item_counts(crowd).judged == before.judged
-
-
-def test_vote_cache_adds_the_votes_of_vetted_newcomers(crowd: Campaign) -> None:
-    cache, board = VoteCache(), crowd.default_board
+def test_items_of_newcomers_stay_open_for_others_and_the_vote_cache_adds_their_votes_once_vetted(
+    crowd: Campaign,
+) -> None:
+    cache, board, before = VoteCache(), crowd.default_board, item_counts(crowd)
     newcomer = annotator_enrol(campaign=crowd)
     judge(crowd, newcomer)
     run_only_refits()
+    assert item_counts(crowd).judged == before.judged
     assert len(cache.read(board, [crowd])) == 2 * NEEDED
     judge(crowd, newcomer)
     run_only_refits()
