@@ -180,13 +180,17 @@ def check_fields(value: Any, error: Callable[..., Exception] = InvalidResponses)
         kinds, found = str(field.type).split(" | "), getattr(value, field.name)
         if found is None and "None" in kinds:
             continue
-        what = f"{field.name} of {type(value).__name__} is {reprlib.repr(found)}"
         if _NUMBERS & set(kinds) and not is_number(found):
-            raise error(what, code="not_a_number", hint="give a number for it")
+            raise error(_described(value, field.name), code="not_a_number", hint="give a number for it")
         if _NAMES in kinds and not is_names(found):
-            raise error(what, code="not_names", hint="give a tuple of names, each of them text")
+            hint = "give a tuple of names, each of them text"
+            raise error(_described(value, field.name), code="not_names", hint=hint)
         if _TIME in kinds and not isinstance(found, datetime):
-            raise error(what, code="not_a_time", hint="give a datetime with its time zone")
+            raise error(_described(value, field.name), code="not_a_time", hint="give a datetime with its time zone")
+
+
+def _described(value: object, name: str) -> str:
+    return f"{name} of {type(value).__name__} is {reprlib.repr(getattr(value, name))}"
 
 
 def is_names(values: object) -> bool:

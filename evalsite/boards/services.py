@@ -13,6 +13,10 @@ from evalsite.core.db import write_transaction
 
 def board_default(*, campaign: Campaign) -> Board:
     """Return the campaign's own board of all judgments on its primary aspect. Create it on the first call."""
+    # Usually it exists, and then nothing waits to write.
+    found: Board | None = Board.objects.filter(default_of=campaign).first()
+    if found is not None:
+        return found
     with write_transaction():
         board, created = Board.objects.get_or_create(
             default_of=campaign,

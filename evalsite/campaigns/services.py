@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any
 
+from django.db.models import QuerySet
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -32,6 +33,7 @@ from evalsite.campaigns.single_replies import screening_data_check
 from evalsite.chatbots.models import Version
 from evalsite.core import jobs
 from evalsite.core.audit import audit_record
+from evalsite.core.composed import composed
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.core.reasons import as_stored
@@ -271,9 +273,14 @@ def screening_check(campaign: Campaign, options: PlanOptions | None = None) -> N
 
 def plan_options(campaign: Campaign) -> PlanOptions:
     """Return the campaign's plan as checked values."""
-    spec = PlanSpec.objects.get(campaign=campaign)
+    [spec] = _plan_spec(campaign.pk)
     columns = {option.name: getattr(spec, option.name) for option in fields(PlanOptions)}
     return PlanOptions(**{**columns, "newcomer": spec.newcomer_id})
+
+
+@composed
+def _plan_spec(campaign: int) -> QuerySet[PlanSpec, PlanSpec]:
+    return PlanSpec.objects.filter(campaign=campaign)
 
 
 def design_hash(campaign: Campaign) -> str:
@@ -281,10 +288,24 @@ def design_hash(campaign: Campaign) -> str:
 
     A plan with another hash is outdated.
     """
-    entrants = campaign.entrants.filter(state=Entrant.State.ACTIVE).order_by("pk").values_list("pk", flat=True)
-    retired = campaign.retirements.order_by("prompt").values_list("prompt", flat=True)
-    words = (list(entrants), list(retired), plan_options(campaign), limits_of(campaign.stopping))
+    words = (
+        _entrants_active(campaign.pk),
+        _prompts_retired(campaign.pk),
+        plan_options(campaign),
+        limits_of(campaign.stopping),
+    )
     return hashlib.sha256(repr((*words, campaign.policy, campaign.votes_per_item)).encode()).hexdigest()
+
+
+@composed
+def _entrants_active(campaign: int) -> QuerySet[Entrant, int]:
+    active = Entrant.objects.filter(campaign=campaign, state=Entrant.State.ACTIVE)
+    return active.order_by("pk").values_list("pk", flat=True)
+
+
+@composed
+def _prompts_retired(campaign: int) -> QuerySet[Retirement, int]:
+    return Retirement.objects.filter(campaign=campaign).order_by("prompt").values_list("prompt", flat=True)
 
 
 def plan_save(campaign: Campaign, options: PlanOptions) -> None:

@@ -1,7 +1,7 @@
 """Queries that the ORM composes once. Later runs bind other values to the same statement.
 
 Composing a statement takes the ORM up to ten times as long as the database needs to run it. Steps of live
-conversations, calls and claims use this; everything else uses the ORM as it is.
+conversations, calls, claims, and what every job and every refit reads use this; everything else uses the ORM as it is.
 """
 
 import uuid

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -22,6 +23,7 @@ from django.db.models import Case, Count, DateTimeField, Exists, F, OuterRef, Q,
 from django.db.models.functions import Coalesce, Greatest
 from django.utils import timezone
 
+from evalsite.core.composed import composed
 from evalsite.core.db import CLOCK_SET_BACK, patient_statements, write_transaction
 from evalsite.core.garbage_collection import freeze_gc
 from evalsite.core.logs import log_place
@@ -198,13 +200,15 @@ def job_claim(*, owner: str, job_id: int | None = None, lane: Lane | None = None
     Jobs of the separate process take turns by account: the one with the fewest recent jobs comes first.
     """
     now = timezone.now()
-    due = _due(now).filter(pk=job_id) if job_id else _in_lane(_due(now), lane)
-    if lane is Lane.APART:
-        due = _in_fair_order(due, now)
-    if not due.exists():  # checked without a lock: an idle worker must not take the write lock
+    if job_id or lane is Lane.APART:
+        due = _due(now).filter(pk=job_id) if job_id else _in_fair_order(_in_lane(_due(now), lane), now)
+        is_due, locked = due.exists, due.select_for_update(skip_locked=True).first
+    else:
+        is_due, locked = partial(_is_due_in, lane, now), partial(_locked_in, lane, now)
+    if not is_due():  # checked without a lock: an idle worker must not take the write lock
         return None
     with write_transaction():
-        job = due.select_for_update(skip_locked=True).first()
+        job = locked()
         if job is None:
             return None
         return _take(job, owner, now)
@@ -255,12 +259,13 @@ def job_run_now(*, key: str, owner: str) -> bool:
 
 def job_is_due_in(lane: Lane) -> bool:
     """Return whether a job of this lane is due."""
-    return _in_lane(_due(timezone.now()), lane).exists()
+    return _is_due_in(lane, timezone.now())
 
 
 def job_is_due(kind: str) -> bool:
     """Return whether a job of this kind is due. Long work that can wait lets such jobs run first."""
-    return _due(timezone.now()).filter(kind=kind).exists()
+    now = timezone.now()
+    return bool(_due_among(now, _far(now), [kind]))
 
 
 def leases_release(*, host: str, alive: Callable[[int], bool]) -> int:
@@ -324,16 +329,54 @@ def _queue_of(kind: str) -> str:
 
 
 def _in_lane(jobs: QuerySet[Job], lane: Lane | None) -> QuerySet[Job]:
+    named, kinds = _kinds_of(lane)
+    return jobs.filter(kind__in=kinds) if named else jobs.exclude(kind__in=kinds)
+
+
+def _is_due_in(lane: Lane | None, now: datetime) -> bool:
+    named, kinds = _kinds_of(lane)
+    return bool((_due_among if named else _due_besides)(now, _far(now), kinds))
+
+
+def _locked_in(lane: Lane | None, now: datetime) -> Job | None:
+    """Return the job of this lane that has waited longest, locked in the caller's transaction."""
+    named, kinds = _kinds_of(lane)
+    found = (_locked_among if named else _locked_besides)(now, _far(now), kinds)
+    return found[0] if found else None
+
+
+def _kinds_of(lane: Lane | None) -> tuple[bool, list[str]]:
+    """Return the kinds of a lane (True), or those of all other lanes (False). The empty kind is that of no job."""
     match lane:
         case Lane.SLOW:
-            return jobs.filter(kind__in=_slow)
+            return True, sorted({"", *_slow})
         case Lane.OUTBOUND:
-            return jobs.filter(kind__in=_outbound)
+            return True, sorted({"", *_outbound})
         case Lane.APART:
-            return jobs.filter(kind__in=_apart)
+            return True, sorted({"", *_apart})
         case Lane.PLAIN:
-            return jobs.exclude(kind__in=[*_slow, *_outbound, *_apart])
-    return jobs
+            return False, sorted({"", *_slow, *_outbound, *_apart})
+    return False, [""]
+
+
+@composed
+def _due_among(now: datetime, far: datetime, kinds: list[str]) -> QuerySet[Job, int]:
+    return _due_at(now, far).filter(kind__in=kinds).values_list("pk", flat=True)[:1]
+
+
+@composed
+def _due_besides(now: datetime, far: datetime, kinds: list[str]) -> QuerySet[Job, int]:
+    return _due_at(now, far).exclude(kind__in=kinds).values_list("pk", flat=True)[:1]
+
+
+@composed
+def _locked_among(now: datetime, far: datetime, kinds: list[str]) -> QuerySet[Job, Job]:
+    return _due_at(now, far).filter(kind__in=kinds).select_for_update(skip_locked=True)[:1]
+
+
+@composed
+def _locked_besides(now: datetime, far: datetime, kinds: list[str]) -> QuerySet[Job, Job]:
+    return _due_at(now, far).exclude(kind__in=kinds).select_for_update(skip_locked=True)[:1]
 
 
 def _in_fair_order(jobs: QuerySet[Job], now: datetime) -> QuerySet[Job]:
@@ -342,14 +385,22 @@ def _in_fair_order(jobs: QuerySet[Job], now: datetime) -> QuerySet[Job]:
     return jobs.annotate(begun=Coalesce(Subquery(count), 0)).order_by("begun", "run_after", "pk")
 
 
+def _far(now: datetime) -> datetime:
+    return now + CLOCK_SET_BACK
+
+
 def _due(now: datetime) -> QuerySet[Job]:
     """Return the jobs that can be claimed now, longest waiting first.
 
     Jobs that were queued before the clock was set back come first. Otherwise work that queues itself again and again
     would starve them.
     """
+    return _due_at(now, _far(now))
+
+
+def _due_at(now: datetime, far: datetime) -> QuerySet[Job]:
+    """Return the same jobs. far: queued for a later time than this, a job was queued before the clock was set back."""
     running = Job.objects.filter(key=OuterRef("key"), state=Job.State.RUNNING)
-    far = now + CLOCK_SET_BACK
     queued = Q(state=Job.State.QUEUED) & (Q(run_after__lte=now) | Q(run_after__gt=far)) & ~Exists(running)
     abandoned = Q(state=Job.State.RUNNING) & (Q(lease_until__lt=now) | Q(lease_until__gt=far))
     since = Case(When(run_after__gt=far, then=Value(0)), default=Value(1))

@@ -1,12 +1,13 @@
 """Read queries on judgments."""
 
+import uuid
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 from enum import Enum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.core.cache import cache
 from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet, Sum
@@ -227,16 +228,36 @@ def exclusions_version(campaigns: Iterable[Campaign]) -> str:
     counts: a worker may outlive a restored backup, after which the same number could come.
     """
     campaigns = list(campaigns)
-    removed = AuditEntry.objects.filter(act="remove_judgments", subject__in=[one.public_id for one in campaigns])
-    out = Exclusion.objects.filter(campaign__in=campaigns, proposed=False, provisional=False)
+    removed = sorted(_removals([one.public_id for one in campaigns]))
+    out = sorted((key, at) for key, *_, at in _facts_in_force([one.pk for one in campaigns]))
     vets = [one.pk for one in campaigns if one.vetting_votes]
-    return repr((sorted(removed.values_list("pk", "at")), sorted(out.values_list("pk", "decided_at")), vets))
+    return repr((removed, out, vets))
+
+
+@composed
+def _removals(campaigns: list[uuid.UUID]) -> QuerySet[AuditEntry, tuple[int, datetime]]:
+    """Return the keys and times of removals of judgments from these campaigns (public ids)."""
+    return AuditEntry.objects.filter(act="remove_judgments", subject__in=campaigns).values_list("pk", "at")
+
+
+@composed
+def _facts_in_force(campaigns: list[int]) -> QuerySet[Exclusion, tuple[Any, ...]]:
+    """Return the exclusions of these campaigns and those that were lifted, without proposals and newcomers."""
+    facts = Exclusion.objects.filter(campaign__in=campaigns, proposed=False, provisional=False).order_by("pk")
+    columns = ("campaign_id", "annotator_id", "judgment_id", "lifted", "decided_by_id")
+    return facts.values_list("pk", *columns, "decided_at")
 
 
 def newcomers_vetted(campaigns: Iterable[Campaign]) -> frozenset[tuple[int, datetime]]:
     """Return the key of each annotator who was a newcomer, with the time from which their votes count."""
-    vetted = Exclusion.objects.filter(campaign__in=list(campaigns), provisional=True, lifted=True)
-    return frozenset((annotator or 0, at) for annotator, at in vetted.values_list("annotator_id", "decided_at"))
+    vetted = _vetted([campaign.pk for campaign in campaigns])
+    return frozenset((annotator or 0, at) for annotator, at in vetted)
+
+
+@composed
+def _vetted(campaigns: list[int]) -> QuerySet[Exclusion, tuple[int | None, datetime]]:
+    facts = Exclusion.objects.filter(campaign__in=campaigns, provisional=True, lifted=True)
+    return facts.values_list("annotator_id", "decided_at")
 
 
 def newcomers(campaign: Campaign) -> QuerySet[Exclusion, int | None]:
@@ -279,8 +300,7 @@ def _closed_and_removals(campaigns: list[Campaign]) -> tuple[int, int]:
     Removals are counted in the log: one of only over-quota answers leaves no assignment as REMOVED.
     """
     closed = Batch.objects.filter(campaign__in=campaigns, state=Batch.State.CLOSED)
-    removals = AuditEntry.objects.filter(act="remove_judgments", subject__in=[one.public_id for one in campaigns])
-    return closed.count(), removals.count()
+    return closed.count(), len(_removals([one.public_id for one in campaigns]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,9 +316,7 @@ def _excluded(campaigns: list[Campaign], without: LeftOut = LeftOut.EXCLUDED) ->
     if without is LeftOut.NOBODY:
         return Excluded({}, set())
     last: dict[tuple[int, int | None, int | None], bool] = {}
-    facts = Exclusion.objects.filter(campaign__in=campaigns, proposed=False, provisional=False).order_by("pk")
-    columns = ("campaign_id", "annotator_id", "judgment_id", "lifted", "decided_by_id")
-    for campaign, annotator, judgment, lifted, person in facts.values_list(*columns):
+    for _, campaign, annotator, judgment, lifted, person, _ in _facts_in_force([one.pk for one in campaigns]):
         by_rule = person is None and annotator is not None
         last[campaign, annotator, judgment] = not lifted and (without is LeftOut.EXCLUDED or not by_rule)
     annotators: dict[int, set[int]] = {}

@@ -11,6 +11,7 @@ from evalsite.accounts.models import User
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import refit_request
 from evalsite.core.audit import audit_record
+from evalsite.core.composed import composed
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict
 from evalsite.core.models import AuditEntry
@@ -67,7 +68,12 @@ def items_closed(campaign: Campaign, *, among: Collection[str] | None = None) ->
 
 
 def has_skips(campaign: Campaign) -> bool:
-    return Skip.objects.filter(assignment__campaign=campaign).exists()
+    return bool(_first_skip(campaign.pk))
+
+
+@composed
+def _first_skip(campaign: int) -> QuerySet[Skip, int]:
+    return Skip.objects.filter(assignment__campaign=campaign).values_list("pk", flat=True)[:1]
 
 
 def items_skipped(campaign: Campaign) -> int:

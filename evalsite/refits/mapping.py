@@ -10,6 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from uuid import UUID
 
 import numpy as np
@@ -34,7 +35,7 @@ from evalsite.judgments.selectors import (
     item_counts,
     votes_counted,
 )
-from evalsite.judgments.skips import items_closed
+from evalsite.judgments.skips import has_skips, items_closed
 from evalsite.prompts.models import Prompt
 from evalsite.refits.designs import design_of, overlap_of
 from evalsite.refits.known_ties import fitted_mark, ties_fitted
@@ -141,7 +142,7 @@ def votes_to_screen(board: Board, given: FitInput) -> Sequence[CountedVote]:
 
 def input_mark(board: Board) -> str:
     """Return a hash of everything that fit, tests and screening of a board depend on, without reading votes."""
-    campaigns = list(board.campaigns.order_by("pk"))
+    campaigns = campaigns_of(board)
     own = board.default_of
     words = (ENGINE, _model(campaigns), campaigns[0].seed if campaigns else 0, board.aspect_id, board.category)
     screening = own.screening if own else ""
@@ -154,12 +155,17 @@ def input_mark(board: Board) -> str:
     return hashlib.sha256(f"{words};{';'.join(marks)}".encode()).hexdigest()
 
 
+def campaigns_of(board: Board) -> list[Campaign]:
+    """Return the campaigns of a board with their plans and limits."""
+    return list(board.campaigns.select_related("plan", "stopping").order_by("pk"))
+
+
 def fit_input(board: Board) -> FitInput:
     """Return the counted votes of a board.
 
     The same votes, options and engine have the same hash in any order.
     """
-    campaigns = list(board.campaigns.order_by("pk"))
+    campaigns = campaigns_of(board)
     return input_of(VOTE_CACHE.read(board, campaigns), campaigns, board.category)
 
 
@@ -407,13 +413,18 @@ class Planner:
 
     def withheld(self, state: CampaignState) -> int:
         """Count the items that only skips have closed, if the state has no open item left."""
-        if not items_closed(self.campaign) or Pool(state).total:
+        if not self._skipped or Pool(state).total:
             return 0
         return Pool(replace(state, closed=self._closed(skipped=False))).total
 
+    @cached_property
+    def _skipped(self) -> set[str]:
+        """Return the items that skips have closed."""
+        return items_closed(self.campaign) if has_skips(self.campaign) else set()
+
     def _closed(self, *, skipped: bool = True) -> np.ndarray:
         """Return closed items: a missing reply, the same text twice (a known tie), or `skipped` items."""
-        found = [self._items(dict.fromkeys(items_closed(self.campaign), 1))] if skipped else []
+        found = [self._items(dict.fromkeys(self._skipped, 1))] if skipped else []
         low, high = np.triu_indices(len(self.entrants), 1)
         for index, texts in enumerate(self._texts()):
             a, b = texts[low], texts[high]

@@ -13,8 +13,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.db.models import QuerySet
+
 from evalsite.boards.models import Board
 from evalsite.campaigns.models import Campaign
+from evalsite.core.composed import composed
 from evalsite.judgments.models import Batch
 from evalsite.judgments.selectors import (
     CountedVote,
@@ -75,11 +78,13 @@ class VoteCache:
         name = (*(campaign.public_id for campaign in campaigns), board.aspect_id, board.category)
         with self._lock:
             before = self._boards.get(name)
-        seen, votes = (
-            _input_state(campaigns),
-            None,
-        )  # Read before the votes: a change in between is then detected next time.
-        if before is not None and before.can_extend_to(seen):
+        votes: Mapping[int, tuple[CountedVote, ...]] | None = None
+        seen = _input_state(campaigns)  # Read before the votes: a change in between is then detected next time.
+        if not seen.batches:
+            votes = {}  # Only votes of closed batches count.
+        elif before is not None and before.seen == seen:
+            votes = before.votes
+        elif before is not None and before.can_extend_to(seen):
             votes = _updated_votes(before, seen, board, campaigns)
             # The batches changed between the two statements, so perhaps only one of them saw the change.
             if _input_state(campaigns) != seen:
@@ -118,7 +123,10 @@ def _input_state(campaigns: list[Campaign]) -> _InputState:
     A database that was emptied and filled again reuses keys but not times. A restored backup brings back the votes that
     were read.
     """
-    closed = Batch.objects.filter(campaign__in=campaigns, state=Batch.State.CLOSED)
-    return _InputState(
-        exclusions_version(campaigns), newcomers_vetted(campaigns), frozenset(closed.values_list("pk", "closed_at"))
-    )
+    closed = frozenset(_closed_batches([campaign.pk for campaign in campaigns]))
+    return _InputState(exclusions_version(campaigns), newcomers_vetted(campaigns), closed)
+
+
+@composed
+def _closed_batches(campaigns: list[int]) -> QuerySet[Batch, tuple[int, datetime | None]]:
+    return Batch.objects.filter(campaign__in=campaigns, state=Batch.State.CLOSED).values_list("pk", "closed_at")

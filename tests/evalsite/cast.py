@@ -81,6 +81,21 @@ def run_jobs() -> int:
     return done
 
 
+def run_only(*kinds: str) -> int:
+    """Do the due jobs of these kinds alone; the number of them."""
+    due, done = Job.objects.filter(kind__in=kinds, state=Job.State.QUEUED), 0
+    while keys := list(due.filter(run_after__lte=timezone.now()).values_list("key", flat=True)):
+        for key in keys:
+            jobs.job_run_now(key=key, owner="test")
+            done += 1
+    return done
+
+
+def run_only_refits() -> int:
+    """Do the refits that are due, and leave all that follows them (findings, slices, the log); the number of them."""
+    return run_only("refit")
+
+
 def run_refits() -> int:
     """Do what the worker would do, now; the number of refits that were tried."""
     tried = Job.objects.filter(kind="refit").aggregate(times=Sum("attempts", default=0))

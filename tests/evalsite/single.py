@@ -6,7 +6,7 @@ from evalsite.campaigns.models import Aspect, Campaign
 from evalsite.campaigns.services import NewAspect
 from evalsite.judgments.models import Annotator
 from evalsite.judgments.services import judgment_record
-from tests.evalsite.cast import OPEN, assignment_claim, run_jobs
+from tests.evalsite.cast import OPEN, assignment_claim, run_jobs, run_only_refits
 
 LABELS = NewAspect(
     "error",
@@ -32,6 +32,6 @@ def label_all(campaign: Campaign, annotator: Annotator, label: str, *, blocks: i
         for assignment in block:
             judgment_record(annotator=annotator, assignment_id=assignment.public_id, choices={"error": [label]})
             given += 1
-        run_jobs()
+        run_only_refits()
     run_jobs()
     return given

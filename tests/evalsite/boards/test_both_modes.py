@@ -68,10 +68,17 @@ def linked(talk: Campaign, static: Campaign) -> Campaign:
     return talk
 
 
-def test_board_of_both_ranks_all_chatbots_by_all_judgments(linked: Campaign, static: Campaign) -> None:
+@shared
+def together(talk: Campaign, static: Campaign) -> Campaign:
+    """A test has found no difference between the two that are linked."""
+    static_campaign_set(campaign=talk, static=static)
     fitted(static, 0.0)
-    reported(linked)
-    both = linked.default_board.slices.get(by=Slice.By.MODE)
+    reported(talk)
+    return talk
+
+
+def test_board_of_both_ranks_all_chatbots_by_all_judgments(together: Campaign) -> None:
+    both = together.default_board.slices.get(by=Slice.By.MODE)
     assert both.own is not None
     snapshot = snapshot_current(both.own)
     assert snapshot is not None
@@ -79,9 +86,8 @@ def test_board_of_both_ranks_all_chatbots_by_all_judgments(linked: Campaign, sta
     assert snapshot.judgments == both.judgments > 12 * 9
 
 
-def test_reader_sees_the_board_of_both_and_why(linked: Campaign, static: Campaign, stranger: Client) -> None:
-    fitted(static, 0.0)
-    reported(linked)
+@pytest.mark.usefixtures("together")
+def test_reader_sees_the_board_of_both_and_why(stranger: Client) -> None:
     page = words(stranger.get("/boards/talk/"))
     assert "One board ranks judgments of fixed prompts and of conversations together" in page
     assert "count here together" in page
@@ -91,12 +97,10 @@ def test_reader_sees_the_board_of_both_and_why(linked: Campaign, static: Campaig
     assert len(stranger.get("/api/v1/boards/talk?mode=both").json()["chatbots"]) == 3
 
 
-def test_difference_makes_two_boards(linked: Campaign, static: Campaign, stranger: Client) -> None:
-    fitted(static, 0.0)
-    reported(linked)
+def test_difference_makes_two_boards(together: Campaign, static: Campaign, stranger: Client) -> None:
     fitted(static, 3.0)
-    reported(linked)
-    result = mode_result(linked)
+    reported(together)
+    result = mode_result(together)
     assert result is not None
     assert (result.enough, result.together) == (True, False)
     page = words(stranger.get("/boards/talk/"))
@@ -105,14 +109,16 @@ def test_difference_makes_two_boards(linked: Campaign, static: Campaign, strange
     assert "two boards" in words(stranger.get("/boards/talk/?mode=both"))
 
 
-def test_few_judgments_leave_two_boards(linked: Campaign, static: Campaign, stranger: Client) -> None:
+@pytest.mark.usefixtures("linked")
+def test_two_boards_stand_until_a_test_could_find_a_difference(stranger: Client) -> None:
     assert "There are two boards until a test could find a difference of 0.5" in words(stranger.get("/boards/talk/"))
-    fitted(static, 0.0)
-    reported(linked)
+
+
+def test_few_judgments_leave_two_boards(together: Campaign) -> None:
     report = LiveReport.objects.get()
     report.content["modes"][0]["largest_se"] = 0.3
     report.save()
-    result = mode_result(linked)
+    result = mode_result(together)
     assert result is not None
     assert (result.test is not None, result.enough, result.together) == (True, False, False)
 

@@ -5,14 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsite.boards.chart_data import Pair, points
-from evalsite.boards.models import BoardChartData, Snapshot
+from evalsite.boards.models import Snapshot
 from evalsite.boards.selectors import board_state_get, chart_data_fit, chart_data_get, history, snapshot_current
 from evalsite.campaigns.models import Campaign, Entrant
 from evalsite.campaigns.selectors import versions_withdrawn
-from evalsite.campaigns.services import refit_request
-from evalsite.judgments.models import Annotator, Exclusion
+from evalsite.judgments.models import Annotator
 from evalsite.judgments.selectors import CountedVote
-from tests.evalsite.cast import CampaignMaker, judge, run_jobs
+from tests.evalsite.cast import CampaignMaker, judge, run_only_refits
+from tests.shared import shared
 
 
 def vote(first: int, second: int, outcome: int) -> CountedVote:
@@ -45,9 +45,15 @@ def test_a_pair_turned_twice_is_itself() -> None:
     assert pair.turned().judgments == 8
 
 
-def test_the_record_holds_all_votes_of_the_snapshot_and_its_differences(campaign: Campaign, bob: Annotator) -> None:
+@shared
+def judged(campaign: Campaign, bob: Annotator) -> Campaign:
     judge(campaign, bob, blocks=4)
-    run_jobs()
+    run_only_refits()
+    return campaign
+
+
+@pytest.mark.usefixtures("judged")
+def test_the_record_holds_all_votes_of_the_snapshot_and_its_differences() -> None:
     snapshot = Snapshot.objects.latest()
     record = chart_data_get(snapshot)
     assert record is not None
@@ -65,34 +71,15 @@ def test_the_record_holds_all_votes_of_the_snapshot_and_its_differences(campaign
     assert 1 <= learned["prompts"] <= learned["cells"] <= snapshot.judgments
 
 
-def test_rows_tell_class_win_rate_and_version(campaign: Campaign, bob: Annotator) -> None:
-    judge(campaign, bob, blocks=4)
-    run_jobs()
+def test_rows_tell_class_win_rate_and_version(judged: Campaign) -> None:
     rows = Snapshot.objects.latest().rows
     assert rows[0]["rank_class"] == 1
     assert [row["rank_class"] for row in rows] == sorted(row["rank_class"] for row in rows)
     assert {row["version"] for row in rows} == {
-        str(entrant.version.public_id) for entrant in campaign.entrants.select_related("version")
+        str(entrant.version.public_id) for entrant in judged.entrants.select_related("version")
     }
     share = sum(row["win_rate"] * row["judgments"] for row in rows) / sum(row["judgments"] for row in rows)
     assert share == pytest.approx(0.5), "what one side wins the other loses"
-
-
-def test_the_record_is_of_the_snapshot_that_serves_even_when_an_earlier_one_comes_back(
-    campaign: Campaign, bob: Annotator, dora: Annotator
-) -> None:
-    judge(campaign, bob, blocks=2)
-    judge(campaign, dora, "B", blocks=2)
-    refit_request(campaign)
-    run_jobs()
-    for lifted in (False, True):
-        Exclusion.objects.create(campaign=campaign, annotator=dora, reason="always B", lifted=lifted)
-        refit_request(campaign)
-        run_jobs()
-        current = snapshot_current(campaign.default_board)
-        assert current is not None
-        assert chart_data_get(current) is not None
-        assert BoardChartData.objects.get().snapshot == current
 
 
 @pytest.mark.full
@@ -102,7 +89,7 @@ def test_history_keeps_the_first_and_the_last_of_many_snapshots(make_campaign: C
     campaign.enrolments.create(annotator=bob)
     for _ in range(7):
         judge(campaign, bob, blocks=2)
-        run_jobs()
+        run_only_refits()
     last = snapshot_current(campaign.default_board)
     assert last is not None
     assert last.number > 4

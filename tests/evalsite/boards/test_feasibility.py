@@ -26,6 +26,7 @@ from irt_engine import Posterior
 from scheduler import Futility, Overlap, TargetSE
 from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
 from tests.evalsite.pages.test_pages import words
+from tests.shared import shared
 
 HOPELESS = {"out_of_reach": 1.0, "reachable_se": 0.2071, "target": 0.1, "prompts": 60.0}
 
@@ -43,6 +44,11 @@ def judged(campaign: Campaign) -> Campaign:
         judge(campaign, annotator_enrol(campaign=campaign), choice, blocks=2)
         run_jobs()
     return campaign
+
+
+@shared
+def hopeless(make_campaign: CampaignMaker) -> Campaign:
+    return judged(make_campaign(design=replace(OPEN, target_se=0.05), prompts=12))
 
 
 def reach_notices(campaign: Campaign) -> list[Notice]:
@@ -102,11 +108,9 @@ def test_it_is_said_with_its_numbers_in_the_readers_language() -> None:
         assert "Unterschieden ab 1,30" in infeasibility_text(difference)
 
 
-def test_each_decision_holds_what_can_be_reached_and_the_campaign_goes_on(make_campaign: CampaignMaker) -> None:
-    campaign = judged(make_campaign(design=replace(OPEN, target_se=0.05), prompts=12))
-    campaign.refresh_from_db()
-    assert campaign.state == Campaign.State.RUNNING
-    decisions = Decision.objects.filter(snapshot__board__default_of=campaign)
+def test_each_decision_holds_what_can_be_reached_and_the_campaign_goes_on(hopeless: Campaign) -> None:
+    assert hopeless.state == Campaign.State.RUNNING
+    decisions = Decision.objects.filter(snapshot__board__default_of=hopeless)
     assert decisions.count() >= 2
     for decision in decisions:
         assert not decision.stop
@@ -161,9 +165,8 @@ def test_what_is_in_reach_counts_the_judgments_that_several_give_of_the_same(mak
     assert len(reach_notices(campaign)) == 1
 
 
-def test_it_is_told_of_a_target_and_of_the_prompts_that_are_asked(make_campaign: CampaignMaker) -> None:
-    campaign = judged(make_campaign(design=replace(OPEN, target_se=0.05), prompts=12))
-    [notice] = reach_notices(campaign)
+def test_it_is_told_of_a_target_and_of_the_prompts_that_are_asked(hopeless: Campaign) -> None:
+    [notice] = reach_notices(hopeless)
     assert notice.mark == "SE 0.05, 12 prompts"
 
 
@@ -174,8 +177,8 @@ def test_a_campaign_without_an_aim_looks_nowhere(make_campaign: CampaignMaker) -
     assert reach_notices(campaign) == []
 
 
-def test_the_overview_says_beside_the_target_what_can_be_reached(make_campaign: CampaignMaker, owner: Client) -> None:
-    judged(make_campaign(design=replace(OPEN, target_se=0.05), prompts=12))
+@pytest.mark.usefixtures("hopeless")
+def test_the_overview_says_beside_the_target_what_can_be_reached(owner: Client) -> None:
     text = words(owner.get("/console/trial/"))
     assert "Something needs you" not in text, "what a running campaign's owner cannot mend here is no alarm"
     beside = text[text.index("What ends it") :]

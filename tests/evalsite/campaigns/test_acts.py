@@ -15,7 +15,7 @@ from evalsite.core.models import AuditEntry, Job
 from evalsite.judgments.item_keys import item_parts
 from evalsite.judgments.models import Annotator, Assignment
 from evalsite.operations.actions import ActionArguments, act_perform
-from tests.evalsite.cast import CampaignMaker, assignment_claim, judge, run_jobs
+from tests.evalsite.cast import CampaignMaker, assignment_claim, judge, run_only_refits
 
 
 def do(campaign: Campaign, act: Act, user: User, **given: object) -> Campaign:
@@ -26,7 +26,7 @@ def test_a_paused_campaign_issues_nothing_until_it_is_resumed(campaign: Campaign
     do(campaign, Act.PAUSE, alice)
     assert assignment_claim(campaign=campaign, annotator=bob) == []
     do(campaign, Act.RESUME, alice)
-    run_jobs()
+    run_only_refits()
     assert assignment_claim(campaign=campaign, annotator=bob)
     log = [(entry.act, entry.before["state"], entry.after["state"]) for entry in audit_of(campaign.public_id)[:2]]
     assert log == [("resume", "paused", "running"), ("pause", "running", "paused")]
@@ -57,7 +57,7 @@ def test_a_stop_says_who_stopped_and_why(campaign: Campaign, alice: User) -> Non
     assert (stopped.state, stopped.stop_reason) == ("stopped", "the paper is due")
     entry = audit_of(campaign.public_id)[0]
     assert (entry.act, entry.actor, entry.reason) == ("stop", alice.public_id, "the paper is due")
-    run_jobs()
+    run_only_refits()
     assert not Assignment.objects.filter(state="queued").exists()
 
 
@@ -69,16 +69,16 @@ def test_readmission_restores_the_board_exactly(
     Campaign.objects.update(batch_age_s=1)
     board = campaign.default_board
     do(campaign, Act.REFIT, alice)
-    run_jobs()
+    run_only_refits()
     whole = snapshot_current(board)
     assert whole
     do(campaign, Act.EXCLUDE, alice, annotator=bob.public_id, reason="tapped one key")
-    run_jobs()
+    run_only_refits()
     without = snapshot_current(board)
     assert without
     assert without.judgments < whole.judgments
     do(campaign, Act.READMIT, alice, annotator=bob.public_id, reason="it was a fast reader")
-    run_jobs()
+    run_only_refits()
     again = snapshot_current(board)
     assert again == whole
     assert again.rows == whole.rows
@@ -103,14 +103,14 @@ def test_withdrawn_chatbot_and_retired_prompt_get_no_assignments(campaign: Campa
     gone, prompt = campaign.entrants.all()[0], campaign.prompt_set.prompts.all()[0]
     do(campaign, Act.WITHDRAW_ENTRANT, alice, entrant=gone.public_id, reason="its maker asked for it")
     do(campaign, Act.RETIRE_PROMPT, alice, prompt=prompt.public_id, reason="it has a wrong premise")
-    run_jobs()
+    run_only_refits()
     queued = [item_parts(item) for item in Assignment.objects.filter(state="queued").values_list("item", flat=True)]
     assert queued
     assert all(gone.pk not in entrants and prompt.pk != asked for asked, entrants in queued)
     with pytest.raises(Conflict):
         do(campaign, Act.RETIRE_PROMPT, alice, prompt=prompt.public_id, reason="again")
     do(campaign, Act.ADD_ENTRANT, alice, version=gone.version.public_id)
-    run_jobs()
+    run_only_refits()
     back = [item_parts(item)[1] for item in Assignment.objects.filter(state="queued").values_list("item", flat=True)]
     assert any(gone.pk in entrants for entrants in back)
 

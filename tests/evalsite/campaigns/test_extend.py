@@ -20,7 +20,7 @@ from evalsite.judgments.services import annotator_enrol
 from evalsite.operations.actions import ActionArguments, act_perform
 from evalsite.operations.extension import evidence_of
 from scheduler import TargetSE
-from tests.evalsite.cast import OPEN, CampaignMaker, assignment_claim, judge, run_jobs
+from tests.evalsite.cast import OPEN, CampaignMaker, assignment_claim, judge, run_only_refits
 from tests.evalsite.pages.test_pages import words
 from tests.shared import shared
 
@@ -36,7 +36,7 @@ def ended(make_campaign: CampaignMaker) -> Campaign:
     """Six judgments were its budget, and they are spent."""
     campaign = make_campaign(design=replace(OPEN, target_se=0.5, budget=6, batch_size=3), chatbots=3, prompts=12)
     while judge(campaign, annotator_enrol(campaign=campaign)):
-        run_jobs()
+        run_only_refits()
     campaign.refresh_from_db()
     assert campaign.state == "stopped"
     assert campaign.stop_reason.startswith("the budget of 6 judgments is spent; the largest SE ")
@@ -47,9 +47,9 @@ def ended(make_campaign: CampaignMaker) -> Campaign:
 def test_one_whose_budget_is_spent_runs_again_with_more(ended: Campaign, alice: User) -> None:
     again = extend(ended, alice, budget=9)
     assert (again.state, again.stop_reason, again.stopped_at) == ("running", "", None)
-    run_jobs()
+    run_only_refits()
     assert judge(again, annotator_enrol(campaign=again)) == 3, "what is left of the new budget, and no more"
-    run_jobs()
+    run_only_refits()
     again.refresh_from_db()
     assert again.stop_reason.startswith("the budget of 9 judgments is spent; the largest SE ")
     entry = audit_of(ended.public_id).get(act="extend")
@@ -59,7 +59,7 @@ def test_one_whose_budget_is_spent_runs_again_with_more(ended: Campaign, alice: 
 
 def test_one_that_runs_plans_on_to_the_new_limits(campaign: Campaign, alice: User, bob: Annotator) -> None:
     extend(campaign, alice, target_se=0.04)
-    run_jobs()
+    run_only_refits()
     campaign.refresh_from_db()
     assert (campaign.state, campaign.stopping.target_se) == ("running", 0.04)
     assert assignment_claim(campaign=campaign, annotator=bob)
@@ -74,13 +74,13 @@ def test_one_that_has_learnt_enough_goes_on_to_learn_more(make_campaign: Campaig
     campaign = make_campaign(design=replace(OPEN, target_se=1.5), chatbots=3, prompts=12)
     bob = annotator_enrol(campaign=campaign)
     while judge(campaign, bob):
-        run_jobs()
+        run_only_refits()
     campaign.refresh_from_db()
     assert "has reached the target 1.5" in campaign.stop_reason
     with pytest.raises(InvalidInput, match="The board is there already"):
         extend(campaign, alice, target_se=1.49)
     assert extend(campaign, alice, target_se=0.3).state == "running"
-    run_jobs()
+    run_only_refits()
     assert Assignment.objects.filter(state="queued").exists()
 
 
@@ -88,7 +88,7 @@ def test_smaller_difference_is_an_extension_if_undetected(make_campaign: Campaig
     campaign = make_campaign(design=replace(OPEN, target_se=None, min_difference=100.0), chatbots=3, prompts=12)
     bob = annotator_enrol(campaign=campaign)
     while judge(campaign, bob):
-        run_jobs()
+        run_only_refits()
     se = evidence_of(campaign)["se"]
     told = brentq(lambda d: TargetSE.for_difference(d).value - se, 0.01, 100.0)
     with pytest.raises(InvalidInput, match="The board is there already"):
@@ -148,7 +148,7 @@ def test_a_deadline_that_has_passed_is_to_be_moved_too(make_campaign: CampaignMa
     campaign.stopping.deadline = past
     campaign.stopping.save()
     act_perform(key="trial", act=Act.REFIT, user=alice, given=ActionArguments())
-    run_jobs()
+    run_only_refits()
     assert Campaign.objects.get().stop_reason.startswith("the deadline")
     with pytest.raises(InvalidInput, match="The deadline has passed") as refused:
         extend(campaign, alice, budget=60)
@@ -162,10 +162,10 @@ def test_what_has_asked_everything_is_not_reopened(make_campaign: CampaignMaker,
     while judge(campaign, bob):
         Campaign.objects.update(batch_age_s=1)
         act_perform(key="trial", act=Act.REFIT, user=alice, given=ActionArguments())
-        run_jobs()
+        run_only_refits()
     campaign.batches.filter(state="open").update(state="closed", closed_at=timezone.now())
     act_perform(key="trial", act=Act.REFIT, user=alice, given=ActionArguments())
-    run_jobs()
+    run_only_refits()
     assert "nothing is left to ask" in Campaign.objects.get().stop_reason
     with pytest.raises(InvalidInput, match="Nothing is left to ask"):
         extend(campaign, alice, target_se=0.01)

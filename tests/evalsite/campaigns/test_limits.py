@@ -21,7 +21,7 @@ from evalsite.judgments.services import annotator_enrol
 from evalsite.operations.services import campaign_open
 from evalsite.refits.designs import rules_of
 from scheduler import Budget, Deadline, Futility, NothingLeft, TargetSE
-from tests.evalsite.cast import OPEN, CampaignMaker, assignment_claim, judge, run_jobs
+from tests.evalsite.cast import OPEN, CampaignMaker, assignment_claim, judge, run_only_refits
 from tests.evalsite.pages.test_pages import words
 
 LATER = timezone.now() + timedelta(days=3)
@@ -90,7 +90,7 @@ def test_a_campaign_stops_when_the_difference_would_be_found(make_campaign: Camp
     campaign = make_campaign(design=design, chatbots=3, prompts=12)
     bob = annotator_enrol(campaign=campaign)
     while judge(campaign, bob):
-        run_jobs()
+        run_only_refits()
         campaign.refresh_from_db()
     assert campaign.state == "stopped"
     assert "the largest SE between neighbours" in campaign.stop_reason
@@ -110,19 +110,19 @@ def test_the_deadline_stops_a_campaign_that_nobody_judges_in(campaign: Campaign,
     assert Assignment.objects.filter(state="queued").exists()
     assert assignment_claim(campaign=campaign, annotator=bob) == [], "time is over, whether the worker knows or not"
     jobs.sweep()
-    run_jobs()
+    run_only_refits()
     campaign.refresh_from_db()
     assert campaign.state == "stopped"
     assert campaign.stop_reason.startswith("the deadline ")
     jobs.sweep()
-    assert run_jobs() == 0, "what has stopped is not stopped again"
+    assert run_only_refits() == 0, "what has stopped is not stopped again"
 
 
 def test_the_aim_is_named_before_the_limits(make_campaign: CampaignMaker) -> None:
     """Both hold at once: the campaign says that it has learnt enough, and not that its money is spent."""
     campaign = make_campaign(design=replace(OPEN, target_se=50.0, budget=5), chatbots=3, prompts=12)
     judge(campaign, annotator_enrol(campaign=campaign), blocks=2)
-    run_jobs()
+    run_only_refits()
     campaign.refresh_from_db()
     assert "has reached the target" in campaign.stop_reason
     evidence = Decision.objects.order_by("-pk")[0].evidence
@@ -139,5 +139,5 @@ def test_a_campaign_whose_time_is_over_is_not_launched(make_campaign: CampaignMa
 def test_board_shows_spent_budget_without_other_limits(make_campaign: CampaignMaker) -> None:
     campaign = make_campaign(design=replace(OPEN, target_se=None, budget=40), chatbots=3, prompts=20)
     judge(campaign, annotator_enrol(campaign=campaign), blocks=2)
-    run_jobs()
+    run_only_refits()
     assert ": 6 of 40 judgments" in words(Client().get("/boards/trial/"))

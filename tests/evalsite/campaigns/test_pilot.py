@@ -21,7 +21,7 @@ from evalsite.refits import pilot_summary
 from evalsite.refits.services import pilot_summary_request
 from irt_engine import EngineError
 from scheduler import Forecast
-from tests.evalsite.cast import OPEN, CampaignMaker, assignment_claim, run_jobs
+from tests.evalsite.cast import OPEN, CampaignMaker, assignment_claim, run_jobs, run_only_refits
 from tests.evalsite.pages.test_pages import words
 from tests.shared import shared
 
@@ -130,12 +130,12 @@ def test_a_pause_within_the_pilot_leads_back_into_it(draft: Campaign, alice: Use
 def test_what_is_judged_late_in_an_open_batch_is_in_the_summary(draft: Campaign, alice: User) -> None:
     """Seven judgments, batches of five: the pilot ends when the second batch closes by its age, not before."""
     do(draft, Act.PILOT, alice, judgments=7)
-    run_jobs()
+    run_only_refits()
     people = [annotator_enrol(campaign=draft) for _ in range(2)]
     while sum(answer(draft, one) for one in people):
-        run_jobs()
+        run_only_refits()
     do(draft, Act.REFIT, alice)
-    run_jobs()
+    run_only_refits()
     draft.refresh_from_db()
     assert (draft.state, draft.assignments.filter(state="answered").count()) == ("pilot", 7)
     Campaign.objects.update(batch_age_s=1)

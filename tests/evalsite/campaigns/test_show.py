@@ -17,7 +17,7 @@ from evalsite.judgments.models import Annotator, Judgment
 from evalsite.judgments.services import annotator_enrol
 from evalsite.operations.actions import ActionArguments, act_perform
 from tests.evalsite.api.client import Api
-from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
+from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_only_refits
 from tests.evalsite.pages.reading import Visitor
 from tests.evalsite.pages.test_pages import words
 from tests.shared import shared
@@ -35,7 +35,7 @@ def closed(make_campaign: CampaignMaker, charlie: User) -> Campaign:
     campaign = make_campaign(design=replace(OPEN, visibility=Campaign.Visibility.PRIVATE), chatbots=3)
     Membership.objects.create(user=charlie, organisation=campaign.organisation, role=Membership.Role.MANAGER)
     judge(campaign, annotator_enrol(campaign=campaign, user=charlie))
-    run_jobs()
+    run_only_refits()
     return campaign
 
 
@@ -87,7 +87,7 @@ def test_members_judge_own_chatbots_only_on_a_private_board(closed: Campaign, al
 def test_non_members_stop_judging_when_the_board_closes(campaign: Campaign, bob: Annotator, alice: User) -> None:
     assert judge(campaign, bob)
     show(campaign, alice, visibility="private")
-    run_jobs()
+    run_only_refits()
     with pytest.raises(NotAllowed):
         judge(campaign, bob)
 

@@ -24,7 +24,7 @@ from evalsite.presentation.figures import matrices
 from evalsite.refits.models import Findings
 from evalsite.refits.services import alarm_raise
 from tests import console_pages
-from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
+from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs, run_only_refits
 from tests.evalsite.dialogues.steps import begin, live_campaign_make, released
 from tests.evalsite.pages.test_pages import HOSTILE, words
 from tests.shared import shared
@@ -53,7 +53,7 @@ def test_the_home_lists_ones_own_campaigns_and_no_other(
 def test_the_overview_answers_whether_it_goes_well(owner: Client, make_campaign: CampaignMaker) -> None:
     campaign = make_campaign(design=replace(OPEN, target_se=0.5), prompts=60)
     judge(campaign, annotator_enrol(campaign=campaign), blocks=2)
-    run_jobs()
+    run_only_refits()
     text = words(owner.get("/console/trial/"))
     assert "It is going well" in text
     assert re.search(r"Judgments \d+", text)

@@ -44,8 +44,8 @@ def music(pairs: Sequence[tuple[str, str]]) -> list[str]:
 
 
 @shared
-def talks(owner: Client) -> ConversationSet:
-    assert send(owner, lines(rows())).status_code == 302
+def talks(alice: User) -> ConversationSet:
+    assert send(logged_in(alice), lines(rows())).status_code == 302
     found = ConversationSet.objects.get(name="Talks")
     scorecard_compute(conversation_set=found, classify=music)
     return found

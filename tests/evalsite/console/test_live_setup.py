@@ -10,6 +10,7 @@ from evalsite.chatbots.services import chatbot_create
 from evalsite.endpoints.options import EndpointSettings
 from evalsite.endpoints.services import endpoint_register
 from tests.evalsite.pages.test_pages import words
+from tests.shared import shared
 
 GOAL = {"mode": "live", "name": "Spring talks", "question": "Which replies fit?"}
 CONVERSATION = {
@@ -27,9 +28,11 @@ CONVERSATION = {
 }
 
 
-@pytest.fixture
-def draft(owner: Client) -> Campaign:
-    owner.post("/console/new/", GOAL)
+@shared
+def draft(alice: User) -> Campaign:
+    client = Client()
+    client.force_login(alice)
+    client.post("/console/new/", GOAL)
     return Campaign.objects.latest("pk")
 
 

@@ -33,9 +33,15 @@ from tests.shared import shared
 GOAL = {"name": "Spring trial", "question": "Which is kinder?", "allow_tie": "on"}
 
 
-@pytest.fixture
-def draft(owner: Client) -> Campaign:
-    owner.post("/console/new/", GOAL)
+def browser_of(user: User) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+@shared
+def draft(alice: User) -> Campaign:
+    browser_of(alice).post("/console/new/", GOAL)
     return Campaign.objects.latest("pk")
 
 
@@ -65,6 +71,13 @@ def fill(owner: Client, draft: Campaign, chatbots: int = 3, prompts: int = 6) ->
     owner.post(url(draft, "chatbots"), {"take": "yes"})
 
 
+@shared
+def filled(alice: User, draft: Campaign) -> Campaign:
+    """With three chatbots and six prompts."""
+    fill(browser_of(alice), draft)
+    return Campaign.objects.get(pk=draft.pk)
+
+
 def test_the_first_step_makes_a_private_draft_of_ones_own(owner: Client, draft: Campaign, alice: User) -> None:
     assert (draft.state, draft.visibility, draft.slug) == ("draft", "private", "spring-trial")
     aspect = draft.rubric.aspects.get()
@@ -75,10 +88,9 @@ def test_the_first_step_makes_a_private_draft_of_ones_own(owner: Client, draft: 
 
 
 @pytest.mark.parametrize("step", sorted(FORMS))
-def test_every_question_of_a_step_stands_on_its_page(owner: Client, draft: Campaign, step: str) -> None:
+def test_every_question_of_a_step_stands_on_its_page(owner: Client, filled: Campaign, step: str) -> None:
     """What does not stand there is taken for a no when the step is saved."""
-    fill(owner, draft)
-    page = owner.get(url(draft, step)).content.decode()
+    page = owner.get(url(filled, step)).content.decode()
     asked = set(re.findall(r'<(?:input|select|textarea)[^>]* name="([^"]+)"', page))
     assert set(FORMS[step].base_fields) <= asked
 
@@ -104,8 +116,8 @@ def test_no_campaign_has_the_address_of_a_page_of_the_console(alice: User) -> No
         campaign_create(organisation=home, name="Health", slug="health", prompt_set=draft.prompt_set)
 
 
+@pytest.mark.usefixtures("filled")
 def test_from_files_to_a_campaign_that_asks(owner: Client, draft: Campaign) -> None:
-    fill(owner, draft)
     given = {"visibility": "public", "admission": "open", "quota": "", "pay_rate": "0.10", "currency": "EUR"}
     owner.post(url(draft, "annotators"), {**given, "per_day": "500"})
     owner.post(url(draft, "quality"), {"votes_per_item": 1, "block_size": 5, "lease_s": 600, "batch_size": 20})
@@ -380,10 +392,10 @@ def test_what_is_missing_is_named_and_launching_is_refused(owner: Client, draft:
     assert (answer.status_code, "at least two chatbots" in words(answer)) == (409, True)
 
 
+@pytest.mark.usefixtures("filled")
 def test_the_review_says_where_members_could_be_asked_nothing(
     owner: Client, draft: Campaign, organisation_of_others: Organisation
 ) -> None:
-    fill(owner, draft)
 
     def warns(**changes: str) -> bool:
         Campaign.objects.filter(pk=draft.pk).update(**changes)
@@ -400,7 +412,7 @@ def test_the_review_says_where_members_could_be_asked_nothing(
 
 
 def test_the_forecast_is_worked_out_by_the_worker_and_asked_once(owner: Client, draft: Campaign) -> None:
-    limits = {"target_se": "0.3", "budget": ""}
+    limits = {"target_se": "0.6", "budget": ""}
     forecast = f"/console/{draft.public_id}/forecast/"
     assert "needs two chatbots" in words(owner.post(forecast, limits))
     fill(owner, draft, chatbots=3, prompts=40)
@@ -446,7 +458,7 @@ def test_a_forecast_that_cannot_be_worked_out_is_a_sentence_to_the_owner(
 ) -> None:
     fill(owner, draft, chatbots=3, prompts=3)
     draft.refresh_from_db()
-    beyond = replace(draft_design(draft, Limits(target_se=0.3)), votes_per_item=10**18)
+    beyond = replace(draft_design(draft, Limits(target_se=0.3)), votes_per_item=10**18, batch=10**17)
     inquiry = inquiry_ask(kind=FORECAST, args=asdict(beyond))
     run_jobs()
     inquiry.refresh_from_db()
@@ -547,10 +559,10 @@ def test_replies_that_name_their_chatbot_are_flagged_and_masked_or_left_out(owne
     assert [one.text for one in draft.entrants.latest("pk").version.replies.all()] == ["Parrots are birds."]
 
 
+@pytest.mark.usefixtures("filled")
 def test_the_review_shows_quota_and_codes_and_warns_of_a_budget_beyond_all_questions(
     owner: Client, draft: Campaign
 ) -> None:
-    fill(owner, draft, chatbots=3, prompts=6)
     onboarding_set(campaign=draft, platform="prolific", code_complete="C-DONE", code_failed="C-FAIL")
     Campaign.objects.filter(pk=draft.pk).update(quota=40)
     owner.post(url(draft, "stopping"), {"budget": "500"})

@@ -19,7 +19,7 @@ from evalsite.refits.mapping import Planner
 from irt_engine.agreement import screen
 from scheduler import NewEntrantTarget
 from tests.environment import FULL
-from tests.evalsite.cast import CampaignMaker, judge, run_jobs
+from tests.evalsite.cast import CampaignMaker, judge, run_jobs, run_only_refits
 from tests.evalsite.pages.test_pages import HOSTILE, words
 from tests.shared import shared
 
@@ -115,10 +115,11 @@ def test_the_forecast_is_of_what_is_chosen_and_says_what_cannot_be(owner: Client
         {"target": "newcomer", "newcomer": str(newcomer.public_id)},
     ]
     for choice in asked:
-        owner.post(forecast, {**STOPPING, **choice})
+        sent = {**STOPPING, "budget": "400" if FULL else "10", **choice}
+        owner.post(forecast, sent)
         if FULL or choice["target"] == "top":
             run_jobs()
-            assert "This campaign" in words(owner.post(forecast, {**STOPPING, **choice}))
+            assert "This campaign" in words(owner.post(forecast, sent))
     plans = [inquiry.args["plan"] for inquiry in Inquiry.objects.order_by("pk")]
     assert [(plan["target"], plan["top"], plan["newcomer"]) for plan in plans] == [
         ("aim", None, None),
@@ -209,10 +210,10 @@ def test_what_was_set_up_is_what_is_asked(owner: Client, draft: Campaign) -> Non
     owner.post(url(draft, "quality"), {**QUALITY, "overlap_share": "100", "overlap_votes": "2", "screening": "act"})
     owner.post(url(draft, "stopping"), {**STOPPING, "target": "newcomer", "newcomer": str(newcomer.public_id)})
     owner.post(f"/console/{draft.public_id}/act/launch/")
-    run_jobs()
+    run_only_refits()
     for annotator in [annotator_enrol(campaign=draft) for _ in range(2)]:
-        judge(draft, annotator, blocks=4)
-        run_jobs()
+        judge(draft, annotator, blocks=2)
+        run_only_refits()
     judged = Counter(draft.assignments.filter(state="answered").values_list("item", flat=True))
     assert max(judged.values()) == 2, "both were asked the same"
     assert Planner(draft).design.target == NewEntrantTarget(2)

@@ -3,15 +3,17 @@
 import pytest
 from django.test import Client
 
+from evalsite.boards.models import Snapshot
 from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.services import refit_key
+from evalsite.core.jobs import job_run_now
 from evalsite.demo.annotators import AnnotatorKind, panel
-from evalsite.demo.finished_campaign import ANNOTATORS, ITEMS, VOTES_PER_ITEM, finished_campaign_load
+from evalsite.demo.finished_campaign import ANNOTATORS, ITEMS, VOTES_PER_ITEM
 from evalsite.demo.finished_campaign import finished_campaign_load_after as load_after
 from evalsite.demo.services import FINISHED_SLUG, SEED, SLUG, demonstration_load
 from evalsite.demo.truth import SimulatedTruth, load_prompts
 from evalsite.judgments.models import Judgment
 from evalsite.judgments.selectors import standings
-from tests.evalsite.cast import run_jobs
 from tests.shared import shared
 
 JUDGMENTS = ITEMS * VOTES_PER_ITEM
@@ -19,9 +21,10 @@ JUDGMENTS = ITEMS * VOTES_PER_ITEM
 
 @shared
 def finished() -> Campaign:
+    """Loaded beside a demonstration without a board, and fitted."""
     demonstration_load()
-    campaign = finished_campaign_load()
-    run_jobs()
+    campaign = load_after(Campaign.objects.get(slug=SLUG), at_most_s=0.0)
+    assert job_run_now(key=refit_key(campaign), owner="test")
     return campaign
 
 
@@ -46,8 +49,6 @@ def test_finished_campaign_is_created_once(finished: Campaign) -> None:
     assert Judgment.objects.filter(assignment__campaign=finished).count() == JUDGMENTS
 
 
-@pytest.mark.django_db
-def test_finished_campaign_comes_without_a_first_board_too() -> None:
-    demonstration_load()
-    load_after(Campaign.objects.get(slug=SLUG), at_most_s=0.0)
+def test_finished_campaign_comes_without_a_first_board_too(finished: Campaign) -> None:
+    assert not Snapshot.objects.filter(board__default_of__slug=SLUG).exists()
     assert Campaign.objects.get(slug=FINISHED_SLUG).state == Campaign.State.STOPPED

@@ -9,8 +9,9 @@ from django.test import Client
 
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.onboarding import onboarding_set
-from evalsite.campaigns.services import campaign_stop
+from evalsite.campaigns.services import campaign_stop, refit_key
 from evalsite.chatbots.models import Version
+from evalsite.core.jobs import job_run_now
 from evalsite.demo.services import OPEN_SLUG, SLUG, demonstration_load, open_campaign_load
 from evalsite.judgments.services import annotator_enrol
 from evalsite.prompts.models import PromptSet
@@ -23,7 +24,7 @@ from tests.shared import shared
 def demonstration() -> Campaign:
     demonstration_load()
     open_campaign_load()
-    run_jobs()
+    assert job_run_now(key=refit_key(Campaign.objects.get(slug=OPEN_SLUG)), owner="test")
     campaign = Campaign.objects.get(slug=SLUG)
     campaign_stop(campaign=campaign, reason="enough")
     return campaign
@@ -71,27 +72,29 @@ def test_a_database_from_before_gets_the_open_campaign() -> None:
     assert Campaign.objects.get(slug=OPEN_SLUG).collecting
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"visibility": Campaign.Visibility.LINK},
-        {"admission": Campaign.Admission.MEMBERS},
-        {"state": Campaign.State.PAUSED},
-    ],
-)
-def test_only_open_public_campaigns_are_offered(
-    make_campaign: CampaignMaker, stranger: Client, change: dict[str, str]
+@shared
+def other(make_campaign: CampaignMaker) -> Campaign:
+    """A campaign has ended, and this one is open."""
+    campaign_stop(campaign=make_campaign(slug="ended"), reason="enough")
+    return make_campaign(slug="other")
+
+
+def test_only_open_public_campaigns_are_offered(other: Campaign, stranger: Client) -> None:
+    closed = {
+        "visibility": Campaign.Visibility.LINK,
+        "admission": Campaign.Admission.MEMBERS,
+        "state": Campaign.State.PAUSED,
+    }
+    for field, value in closed.items():
+        assert "These campaigns are open: Other" in words(stranger.get("/judge/ended/"))
+        Campaign.objects.filter(pk=other.pk).update(**{field: value})
+        assert "These campaigns are open" not in words(stranger.get("/judge/ended/"))
+        Campaign.objects.filter(pk=other.pk).update(**{field: getattr(other, field)})
+
+
+def test_people_of_a_crowd_platform_are_led_nowhere(
+    other: Campaign, make_campaign: CampaignMaker, stranger: Client
 ) -> None:
-    ended, other = make_campaign(slug="ended"), make_campaign(slug="other")
-    campaign_stop(campaign=ended, reason="enough")
-    assert "These campaigns are open: Other" in words(stranger.get("/judge/ended/"))
-    Campaign.objects.filter(pk=other.pk).update(**change)
-    assert "These campaigns are open" not in words(stranger.get("/judge/ended/"))
-
-
-def test_people_of_a_crowd_platform_are_led_nowhere(make_campaign: CampaignMaker, stranger: Client) -> None:
-    ended, other = make_campaign(slug="ended"), make_campaign(slug="other")
-    campaign_stop(campaign=ended, reason="enough")
     onboarding_set(campaign=other, platform="prolific", code_complete="C1", code_screened_out="C2", code_failed="C3")
     assert "These campaigns are open" not in words(stranger.get("/judge/ended/"))
     third = make_campaign(slug="third")

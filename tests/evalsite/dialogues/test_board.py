@@ -21,7 +21,7 @@ from evalsite.judgments.services import annotator_enrol
 from evalsite.refits.mapping import Planner, fit_input
 from evalsite.refits.models import Findings
 from tests.evalsite.api.client import Api
-from tests.evalsite.cast import run_jobs
+from tests.evalsite.cast import run_jobs, run_only_refits
 from tests.evalsite.dialogues.steps import answer_all, begin, choose, endpoint_of, post, released
 
 pytestmark = pytest.mark.django_db
@@ -71,7 +71,7 @@ def test_turns_with_three_chatbots_make_a_board(sata: Campaign, emma: Annotator)
     conversation = begin(sata, emma)
     for selected in [["A"], ["B"], ["A", "B", "C"], ["A", "C"], ["B", "C"]]:
         choose(released(conversation), selected)
-    run_jobs()
+    run_only_refits()
     assert board_default(campaign=sata).snapshots.latest("number").judgments == 4
 
 
@@ -134,7 +134,7 @@ def test_export_of_live_judgments_gives_the_same_board(soba: Campaign, alice: Us
         conversation = begin(soba, annotator)
         for choice in choices:
             choose(released(conversation), choice)
-    run_jobs()
+    run_only_refits()
     api = Api(api_token_issue(user=alice, name="t", scopes=ApiToken.Scope.values, days=1))
     path = tmp_path / "judgments.jsonl"
     path.write_bytes(api.get(f"/api/v1/campaigns/{soba.slug}/judgments.jsonl").getvalue())
@@ -146,6 +146,6 @@ def test_board_of_several_chatbots_cannot_be_verified(sata: Campaign, emma: Anno
     conversation = begin(sata, emma)
     for _ in range(3):
         choose(released(conversation), ["A"])
-    run_jobs()
+    run_only_refits()
     with pytest.raises(Conflict, match="more than two chatbots"):
         board_verify(board=board_default(campaign=sata), path=tmp_path / "none.jsonl")

@@ -37,7 +37,7 @@ from evalsite.prompts.services import NewPrompt, prompt_set_create
 from evalsite.refits.mapping import fit_input
 from irt_engine import read_warm_start
 from scheduler.estimator import estimate_with_warm_start
-from tests.evalsite.cast import OPEN, CampaignMaker, assignment_claim, run_jobs
+from tests.evalsite.cast import OPEN, CampaignMaker, assignment_claim, run_only_refits
 from tests.shared import shared
 
 ASKED = [{"speaker": "user", "text": "What is two and two?"}]
@@ -60,7 +60,7 @@ def checked(make_campaign: CampaignMaker) -> Campaign:
 
 def opened(campaign: Campaign) -> Campaign:
     campaign_start(campaign=campaign)
-    run_jobs()
+    run_only_refits()
     campaign.refresh_from_db()
     return campaign
 
@@ -75,13 +75,13 @@ def blocks(campaign: Campaign, annotator: Annotator, count: int) -> list[list[As
     for _ in range(count):
         claimed.append(assignment_claim(campaign=campaign, annotator=annotator))
         answer(annotator, claimed[-1])
-        run_jobs()
+        run_only_refits()
     return claimed
 
 
 @pytest.mark.database
 def test_gold_share_is_exact_to_within_one_assignment(checked: Campaign) -> None:
-    for annotator in [annotator_enrol(campaign=checked) for _ in range(4)]:
+    for annotator in [annotator_enrol(campaign=checked) for _ in range(2)]:
         given = [one.purpose == "gold" for block in blocks(checked, annotator, 4) for one in block]
         assert len(given) == 16
         for count in range(4, 17, 4):
@@ -94,7 +94,7 @@ def test_who_claims_one_at_a_time_is_given_gold_by_the_share_too(checked: Campai
     for count in range(1, 17):
         (one,) = assignment_claim(campaign=checked, annotator=annotator, count=1)
         answer(annotator, [one])
-        run_jobs()
+        run_only_refits()
         given.append(one.purpose == "gold")
         assert abs(sum(given) - 0.25 * count) <= 1
     assert 3 <= sum(given) <= 5
@@ -122,20 +122,22 @@ def test_gold_with_a_withdrawn_reply_frees_its_seat_for_an_item(make_campaign: C
         answer(annotator, claimed)
 
 
-def test_where_gold_stands_in_a_block_is_another_place_each_time(checked: Campaign) -> None:
+def test_the_place_of_gold_in_a_block_and_the_side_of_its_replies_are_drawn_each_time(checked: Campaign) -> None:
     places = set()
-    for annotator in [annotator_enrol(campaign=checked) for _ in range(6)]:
+    for annotator in [annotator_enrol(campaign=checked) for _ in range(7)]:
         for block in blocks(checked, annotator, 2):
             places |= {position for position, one in enumerate(block) if one.purpose == "gold"}
     assert len(places) >= 3
+    first = Candidate.objects.filter(position=0).exclude(gold_side="")
+    assert set(first.values_list("gold_side", flat=True)) == {"A", "B"}
 
 
 @pytest.mark.database
 def test_annotator_never_gets_the_same_gold_twice(checked: Campaign, bob: Annotator) -> None:
-    for _ in range(20):
+    for _ in range(10):
         assignment_claim(campaign=checked, annotator=bob)
         assignments_return(campaign=checked, annotator=bob)
-        run_jobs()
+        run_only_refits()
     shown = list(Assignment.objects.filter(annotator=bob, purpose="gold").values_list("gold", flat=True))
     assert len(shown) == len(set(shown)) >= 3
 
@@ -177,17 +179,8 @@ def test_judging_page_and_response_do_not_reveal_gold(checked: Campaign) -> None
             assert set(receipt) == {"judgment", "supersedes", "late", "counts", "paid", "answered_at"}
             assert (receipt["late"], receipt["counts"], receipt["paid"]) == (False, True, False)
             assert one.block
-        run_jobs()
+        run_only_refits()
     assert gold_seen
-
-
-def test_the_side_of_a_gold_reply_is_drawn_like_any_other(checked: Campaign) -> None:
-    for annotator in [annotator_enrol(campaign=checked) for _ in range(5)]:
-        blocks(checked, annotator, 3)
-    assert set(Candidate.objects.filter(position=0).exclude(gold_side="").values_list("gold_side", flat=True)) == {
-        "A",
-        "B",
-    }
 
 
 def test_gold_is_a_fact_that_is_paid_and_no_fit_or_budget_counts(checked: Campaign, bob: Annotator) -> None:
@@ -211,14 +204,14 @@ def test_what_ends_unanswered_is_not_asked_of_others(checked: Campaign, bob: Ann
     gold = [one for one in block if one.purpose == "gold"] or blocks_until_gold(checked, bob)
     assignment_skip(annotator=bob, assignment_id=gold[0].public_id, reason="broken")
     assert not Assignment.objects.filter(purpose="gold", state="queued").exists()
-    run_jobs()
+    run_only_refits()
     assert not Assignment.objects.filter(purpose="gold", state="queued").exists()
 
 
 def blocks_until_gold(campaign: Campaign, annotator: Annotator) -> list[Assignment]:
     while True:
         answer(annotator, list(Assignment.objects.filter(annotator=annotator, state="issued")))
-        run_jobs()
+        run_only_refits()
         gold = [one for one in assignment_claim(campaign=campaign, annotator=annotator) if one.purpose == "gold"]
         if gold:
             return gold
@@ -257,7 +250,7 @@ def test_withdrawn_or_retired_gold_is_not_shown(
     gold_withdraw(campaign=campaign, item=text, reason="its answer is wrong")
     entrant_withdraw(campaign=campaign, entrant=campaign.entrants.all()[0], reason="gone")
     prompt_retire(campaign=campaign, prompt=retired.prompt, reason="a wrong premise")
-    run_jobs()
+    run_only_refits()
     assert list(gold_in_use(campaign)) == [pair, retired]
     blocks(campaign, annotator_enrol(campaign=campaign), 3)
     assert not Assignment.objects.filter(purpose="gold").exists()
@@ -362,14 +355,14 @@ def test_gold_changes_neither_refit_times_nor_the_board(
     gold_add(campaign=with_gold, items=of_texts(20))
     gilded, plain = opened(with_gold), opened(without)
     people = [(annotator_enrol(campaign=gilded), annotator_enrol(campaign=plain)) for _ in range(3)]
-    for first, second in people * 2:
+    for first, second in people:
         asked = assignment_claim(campaign=gilded, annotator=first)
         ranked = [one for one in asked if one.purpose != "gold"]
         assert len(ranked) < len(asked)
         for one in asked:
             answer(first, [one], "A" if one.purpose == "gold" else said(one))
         repeat(plain, second, ranked)
-        run_jobs()
+        run_only_refits()
     (first_numbers, numbers), (first_same, same) = board_numbers(gilded), board_numbers(plain)
     assert first_numbers == first_same, "refits came after the same judgments"
     assert len(numbers) >= 8

@@ -8,7 +8,7 @@ from evalsite.judgments import judgment_lists
 from evalsite.judgments.judgment_lists import Listed, Wanted, judgments_page
 from evalsite.judgments.models import Annotator, Batch, Judgment
 from evalsite.judgments.selectors import judgments_counted
-from tests.evalsite.cast import judge, run_jobs
+from tests.evalsite.cast import judge, run_only_refits
 from tests.shared import shared
 
 
@@ -16,9 +16,9 @@ from tests.shared import shared
 def judged(campaign: Campaign, bob: Annotator, dora: Annotator) -> Campaign:
     """bob's judgments in earlier batches, dora's in later ones."""
     judge(campaign, bob, "A", blocks=3)
-    run_jobs()
+    run_only_refits()
     judge(campaign, dora, "B", blocks=2)
-    run_jobs()
+    run_only_refits()
     assert Batch.objects.filter(campaign=campaign).count() > 2
     return campaign
 

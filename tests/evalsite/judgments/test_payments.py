@@ -42,7 +42,7 @@ from evalsite.judgments.selectors import earnings_of, pay_of, votes_counted
 from evalsite.judgments.services import annotator_enrol, judgment_record
 from evalsite.judgments.work_time import LONGEST, work_time_record
 from tests.environment import PATIENCE_S
-from tests.evalsite.cast import CampaignMaker, assignment_claim, judge, payment_record, run_jobs
+from tests.evalsite.cast import CampaignMaker, assignment_claim, judge, payment_record, run_only_refits
 from tests.evalsite.pages.test_pages import words
 from tests.shared import shared
 
@@ -59,7 +59,7 @@ def paid(campaign: Campaign, bob: Annotator, dora: Annotator) -> Campaign:
     given = [judgment_record(annotator=bob, assignment_id=a.public_id, choices={"overall": "A"}) for a in first]
     one, judgment = first[-1], given[-1].judgment
     judgment_record(annotator=bob, assignment_id=one.public_id, choices={"overall": "B"}, supersedes=judgment.public_id)
-    run_jobs()
+    run_only_refits()
     block = assignment_claim(campaign=campaign, annotator=bob)
     Assignment.objects.filter(pk=block[0].pk).update(lease_until=timezone.now() - timedelta(seconds=1))
     for one in block:
@@ -67,7 +67,7 @@ def paid(campaign: Campaign, bob: Annotator, dora: Annotator) -> Campaign:
     judge(campaign, dora)
     campaign.batches.filter(state="open").update(state="closed", closed_at=timezone.now())
     annotator_exclude(campaign=campaign, annotator=dora, reason="tapped one key")
-    run_jobs()
+    run_only_refits()
     return campaign
 
 

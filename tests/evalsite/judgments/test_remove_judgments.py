@@ -62,7 +62,7 @@ from tests.evalsite.cast import (
     judge,
     judge_as,
     payment_record,
-    run_jobs,
+    run_only_refits,
 )
 from tests.evalsite.judgments.test_gold_answers import of_texts, opened
 from tests.evalsite.judgments.test_record_judgment import let_expire
@@ -90,7 +90,7 @@ def judge_both(campaign: Campaign, *annotators: Annotator, rounds: int = 4) -> N
     for _ in range(rounds):
         for annotator in annotators:
             judge_as(campaign, annotator, by_number)
-        run_jobs()
+        run_only_refits()
 
 
 @shared
@@ -128,17 +128,17 @@ def _of(kind: type[Model], annotator: Annotator) -> list[int]:
     return list(kind._base_manager.filter(**{path: annotator}).values_list("pk", flat=True))
 
 
+@pytest.mark.usefixtures("both_judged")
 def test_fit_after_removal_equals_one_without_the_annotator(
     campaign: Campaign, bob: Annotator, dora: Annotator, alice: User, tmp_path: Path
 ) -> None:
-    eve = annotator_enrol(campaign=campaign)
-    judge_both(campaign, bob, dora, eve)
+    judge_both(campaign, annotator_enrol(campaign=campaign), rounds=2)
     board = Board.objects.get(default_of=campaign)
     votes = votes_counted([campaign], board.aspect)
     others = [vote for vote in votes if vote.annotator != bob.pk]
     assert 10 < len(others) < len(votes)
     erase(bob)
-    run_jobs()
+    run_only_refits()
     given, newest = input_of(others, [campaign]), board.snapshots.order_by("number").last()
     assert newest is not None
     assert (newest.input_sha256, newest.judgments, newest.annotators) == (given.sha256, len(others), 2)
@@ -157,7 +157,7 @@ def test_fit_after_removal_equals_one_without_the_annotator(
 def test_snapshots_that_were_published_stay_as_they_were(campaign: Campaign, bob: Annotator, dora: Annotator) -> None:
     before = list(Snapshot.objects.order_by("pk").values())
     erase(bob)
-    run_jobs()
+    run_only_refits()
     assert list(Snapshot.objects.order_by("pk").values())[: len(before)] == before
     assert Snapshot.objects.count() > len(before), "and there is another one"
 
@@ -200,23 +200,22 @@ def test_batches_heads_and_budget_count_what_is_there(campaign: Campaign, bob: A
     assert (judgments_spent(campaign), budget_left(campaign)) == (spent, left), "they were paid for"
     for _ in range(3):
         judge(campaign, dora)
-        run_jobs()
+        run_only_refits()
     assert {batch.pk: batch.size for batch in Batch.objects.filter(campaign=campaign)} == held(campaign)
 
 
 def test_their_items_are_asked_of_others_again(make_campaign: CampaignMaker) -> None:
     """Everything was judged; then what one of two had judged is all that there is to ask."""
-    campaign = make_campaign(slug="small", chatbots=3, prompts=4, design=replace(OPEN, target_se=0.01))
+    campaign = make_campaign(slug="small", chatbots=3, prompts=2, design=replace(OPEN, target_se=0.01))
     onboarding_set(campaign=campaign, erasure="remove")
     one, other = (annotator_enrol(campaign=campaign) for _ in range(2))
-    for _ in range(4):
-        judge_both(campaign, one, other, rounds=1)
+    judge_both(campaign, one, other, rounds=2)
     Batch.objects.filter(state="open").update(state="closed", closed_at=timezone.now())
-    assert sum(item_counts(campaign).judged.values()) == 12
+    assert sum(item_counts(campaign).judged.values()) == 6
     theirs = set(Assignment.objects.filter(annotator=one, state="answered").values_list("item", flat=True))
     Campaign.objects.update(state="running", stopped_at=None, stop_reason="")
     erase(one)
-    run_jobs()
+    run_only_refits()
     queued = Assignment.objects.filter(campaign=campaign, state="queued")
     assert set(queued.values_list("item", flat=True)) == theirs
     third = annotator_enrol(campaign=campaign)
@@ -370,11 +369,11 @@ def test_nobody_is_asked_any_more_to_decide_about_them(campaign: Campaign, bob: 
 
 
 def test_where_nobody_else_has_judged_the_loop_goes_on(campaign: Campaign, bob: Annotator, dora: Annotator) -> None:
-    judge_both(campaign, bob)
+    judge_both(campaign, bob, rounds=2)
     erase(bob)
-    run_jobs()
+    run_only_refits()
     assert tally([campaign]).judgments == 0
-    judge_both(campaign, dora)
+    judge_both(campaign, dora, rounds=2)
     newest = Snapshot.objects.order_by("pk").last()
     assert newest is not None
     assert newest.annotators == 1
@@ -401,7 +400,7 @@ def test_of_answers_that_come_at_the_same_time_none_stays(campaign: Campaign, bo
     Campaign.objects.update(pay_per="hour", quota=40)
     for _ in range(3):
         judge(campaign, bob)
-        run_jobs()
+        run_only_refits()
     expired = let_expire(assignment_claim(campaign=campaign, annotator=bob))
     block = [*expired, *assignment_claim(campaign=Campaign.objects.get(), annotator=bob)]
     assert len(block) > 3

@@ -19,7 +19,7 @@ from evalsite.judgments.campaign_choice import OfferedBlock, campaigns_by_turn, 
 from evalsite.judgments.models import Annotator, Assignment, Enrolment
 from evalsite.judgments.services import annotator_enrol, judgment_record
 from tests.environment import PATIENCE_S
-from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
+from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_only_refits
 from tests.shared import shared
 
 pytestmark = pytest.mark.database
@@ -109,7 +109,7 @@ def test_without_a_block_it_tells_what_to_expect(bob: Annotator, short: Campaign
 def test_a_campaign_that_is_passed_over_is_planned_all_the_same(
     bob: Annotator, short: Campaign, long: Campaign
 ) -> None:
-    run_jobs()
+    run_only_refits()
     Assignment.objects.filter(campaign=short, state="queued").update(state="withdrawn")
     assert work_claim(annotator=bob).campaign == long
     waiting = Job.objects.filter(state=Job.State.QUEUED).values_list("key", flat=True)
@@ -122,7 +122,7 @@ def test_campaigns_that_were_passed_over_are_locked_by_nobody(bob: Annotator, sh
     """Under an Idempotency-Key what a call tries is one transaction: two could wait for each other for ever."""
     erin = annotator_enrol(campaign=long, annotator=annotator_enrol(campaign=short))
     Assignment.objects.filter(state="queued").update(state="withdrawn")
-    run_jobs()
+    run_only_refits()
     Assignment.objects.filter(state="queued").update(state="withdrawn")
     Job.objects.all().delete()
     found: list[OfferedBlock] = []
@@ -148,7 +148,7 @@ def test_who_was_there_long_before_is_not_owed_by_the_newcomer(
     make_campaign: CampaignMaker, bob: Annotator, long: Campaign
 ) -> None:
     given = judge(long, bob, blocks=4)
-    run_jobs()
+    run_only_refits()
     assert given == 24
     late = make_campaign(slug="late", design=WIDE)
     annotator_enrol(campaign=late, annotator=bob)

@@ -13,13 +13,14 @@ from evalsite.judgments.models import Annotator, Answer, Assignment, Exclusion
 from evalsite.judgments.selectors import votes_counted
 from evalsite.judgments.services import annotator_enrol, judgment_record
 from evalsite.operations.services import campaign_open
-from tests.evalsite.cast import OPEN, CampaignMaker, assignment_claim, run_jobs
+from tests.evalsite.cast import OPEN, CampaignMaker, assignment_claim, run_only_refits
 from tests.evalsite.single import LABELS, QUALITY, SINGLE, label_all
+from tests.shared import shared
 
 pytestmark = pytest.mark.database
 
 
-@pytest.fixture
+@shared
 def campaign(make_campaign: CampaignMaker) -> Campaign:
     """Two chatbots with replies to three prompts: six replies to label."""
     return make_campaign(design=SINGLE, chatbots=2, prompts=3)
@@ -70,7 +71,7 @@ def test_excluded_annotators_replies_wait_again(campaign: Campaign, bob: Annotat
         judgment_record(annotator=bob, assignment_id=one.public_id, choices={"error": ["correct"]})
     Exclusion.objects.create(campaign=campaign, annotator=bob, reason="by hand")
     refit_request(campaign)
-    run_jobs()
+    run_only_refits()
     waiting = Assignment.objects.filter(campaign=campaign, state="queued").values_list("item", flat=True)
     assert {one.item for one in block} <= set(waiting)
     assert len(waiting) == 6
@@ -99,19 +100,24 @@ def test_labels_are_no_votes_of_the_board(campaign: Campaign, bob: Annotator) ->
     assert votes_counted([campaign], campaign.rubric.aspects.get()) == []
 
 
+@shared
+def gilded(make_campaign: CampaignMaker) -> Campaign:
+    made = make_campaign(design=replace(SINGLE, gold_share=0.3, gold_mark=0.5), chatbots=2, prompts=3, start=False)
+    gold = [
+        NewGold(f"g{n}", ("incorrect",), turns=[{"speaker": "user", "text": "Two and two?"}], texts=("Five.", ""))
+        for n in range(4)
+    ]
+    gold_add(campaign=made, items=gold)
+    campaign_open(campaign=made)
+    run_only_refits()
+    made.refresh_from_db()
+    return made
+
+
 class TestGold:
     @pytest.fixture
-    def campaign(self, make_campaign: CampaignMaker) -> Campaign:
-        made = make_campaign(design=replace(SINGLE, gold_share=0.3, gold_mark=0.5), chatbots=2, prompts=3, start=False)
-        gold = [
-            NewGold(f"g{n}", ("incorrect",), turns=[{"speaker": "user", "text": "Two and two?"}], texts=("Five.", ""))
-            for n in range(4)
-        ]
-        gold_add(campaign=made, items=gold)
-        campaign_open(campaign=made)
-        run_jobs()
-        made.refresh_from_db()
-        return made
+    def campaign(self, gilded: Campaign) -> Campaign:
+        return gilded
 
     def test_it_hides_in_the_block_with_one_text(self, campaign: Campaign, bob: Annotator) -> None:
         seen = [one for _ in range(3) for one in _label(campaign, bob, "correct")]

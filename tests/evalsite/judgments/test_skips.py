@@ -17,7 +17,7 @@ from evalsite.operations.campaign_status import campaign_status_get
 from evalsite.operations.models import Notice
 from evalsite.operations.notices import notice_text
 from evalsite.refits.screening import advice_of
-from tests.evalsite.cast import CampaignMaker, assignment_claim, judge, run_jobs
+from tests.evalsite.cast import CampaignMaker, assignment_claim, judge, run_jobs, run_only_refits
 from tests.shared import shared
 
 
@@ -91,7 +91,7 @@ def test_owner_reopens_skipped_items(small: Campaign, alice: User) -> None:
     skip_everything(small)
     assert items_of(small) == []
     act_perform(key=small.slug, act=Act.REOPEN_SKIPPED, user=alice, given=ActionArguments())
-    run_jobs()
+    run_only_refits()
     assert len(items_of(small)) == 2
     assert items_skipped(small) == 0
     with pytest.raises(Conflict):
@@ -103,7 +103,7 @@ def test_campaign_stops_when_all_is_judged_despite_skips(small: Campaign) -> Non
     Campaign.objects.filter(pk=small.pk).update(batch_size=1)
     honest = annotator_enrol(campaign=small)
     while judge(small, honest):
-        run_jobs()
+        run_only_refits()
     small.refresh_from_db()
     assert (small.state, small.stop_reason[:23]) == (Campaign.State.STOPPED, "nothing is left to ask;")
 
@@ -126,7 +126,7 @@ def test_answers_earn_skips(make_campaign: CampaignMaker) -> None:
             assignment_skip(annotator=bob, assignment_id=one.public_id, reason="other")
             used += 1
         assignments_return(campaign=campaign, annotator=bob)
-        run_jobs()
+        run_only_refits()
     (held, *_) = assignment_claim(campaign=campaign, annotator=bob)
     with pytest.raises(Conflict):
         assignment_skip(annotator=bob, assignment_id=held.public_id, reason="other")
@@ -134,7 +134,7 @@ def test_answers_earn_skips(make_campaign: CampaignMaker) -> None:
     judge(campaign, bob)
     for other in others:
         judge(campaign, other, blocks=2)
-    run_jobs()
+    run_only_refits()
     judge(campaign, bob)
     assert Judgment.objects.filter(annotator=bob).count() >= 2
     (held, *_) = assignment_claim(campaign=campaign, annotator=bob)

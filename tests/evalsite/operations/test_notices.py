@@ -24,7 +24,7 @@ from evalsite.operations.actions import ActionArguments, act_perform
 from evalsite.operations.models import Notice
 from evalsite.operations.notices import mail_choose, mail_wanted, notice_text
 from evalsite.refits.services import alarm_clear, alarm_raise
-from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
+from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs, run_only
 from tests.evalsite.pages.test_pages import words
 
 
@@ -44,7 +44,7 @@ def owner(alice_reads: User) -> Client:
 
 def stop(campaign: Campaign, by: User) -> None:
     act_perform(key=campaign.slug, act=Act.STOP, user=by, given=ActionArguments(reason="the paper is due"))
-    run_jobs()
+    run_only("notice", "mail")
 
 
 def test_a_stop_is_told_to_every_owner_once_and_to_nobody_else(
@@ -78,7 +78,7 @@ def test_or_in_the_language_of_who_gets_it(
 ) -> None:
     user_language_set(user=alice_reads, language="de")
     act_perform(key=campaign.slug, act=Act.STOP, user=alice_reads, given=ActionArguments())
-    run_jobs()
+    run_only("notice", "mail")
     assert mailoutbox[0].subject == "Trial: eine Kampagne wurde beendet"
     assert "Trial wurde beendet: die Inhaberin oder der Inhaber hat die Kampagne beendet." in mailoutbox[0].body
     assert "Die Seite der Kampagne:" in mailoutbox[0].body
@@ -117,8 +117,6 @@ def test_a_rules_stop_and_four_fifths_of_the_budget_are_told(
     design = replace(OPEN, budget=10, batch_size=4, block_size=4, target_se=None)
     campaign = make_campaign(design=design, chatbots=3, prompts=12)
     while judge(campaign, annotator_enrol(campaign=campaign)):
-        run_jobs()
-        act_perform(key="trial", act=Act.REFIT, user=alice_reads, given=ActionArguments())
         run_jobs()
     Campaign.objects.update(batch_age_s=1)
     campaign.batches.filter(state="open").update(opened_at=timezone.now() - timedelta(hours=1))

@@ -9,7 +9,7 @@ from evalsite.campaigns.models import Campaign
 from evalsite.judgments.models import Annotator, Assignment, Exclusion
 from evalsite.judgments.services import annotator_enrol, judgment_record
 from evalsite.refits.models import Findings
-from tests.evalsite.cast import CampaignMaker, assignment_claim, run_jobs
+from tests.evalsite.cast import CampaignMaker, assignment_claim, run_jobs, run_only_refits
 from tests.evalsite.single import LABELS, SINGLE, label_all
 from tests.shared import shared
 
@@ -26,13 +26,18 @@ def judged(campaign: Campaign, annotator: Annotator, *, careful: bool) -> None:
 
 
 @shared
-def crowd(make_campaign: CampaignMaker, alice: User) -> Campaign:
-    """Three careful annotators and one who labels in turn, on 40 replies."""
+def labelled(make_campaign: CampaignMaker, alice: User) -> Campaign:
+    """Three careful annotators and one who labels in turn, on 40 replies; no refit has seen them."""
     campaign = make_campaign(design=EVERY, organisation=alice.personal_organisation, chatbots=1, prompts=40)
     for number in range(4):
         judged(campaign, annotator_enrol(campaign=campaign), careful=number < 3)
-    run_jobs()
     return campaign
+
+
+@shared
+def crowd(labelled: Campaign) -> Campaign:
+    run_jobs()
+    return labelled
 
 
 def test_annotator_who_agrees_with_nobody_is_proposed_for_exclusion(crowd: Campaign) -> None:
@@ -68,13 +73,11 @@ def test_several_labels_of_a_reply_have_no_agreement(make_campaign: CampaignMake
     assert "Agreement does not apply" in page
 
 
-def test_replies_of_an_excluded_annotator_are_judged_again(make_campaign: CampaignMaker) -> None:
-    campaign = make_campaign(design=replace(EVERY, screening=Campaign.Screening.ACT), chatbots=1, prompts=40)
-    people = [annotator_enrol(campaign=campaign) for _ in range(4)]
-    for number, one in enumerate(people):
-        judged(campaign, one, careful=number < 3)
-    run_jobs()
-    campaign.refresh_from_db()
-    assert [one.annotator for one in Exclusion.objects.filter(campaign=campaign, lifted=False)] == [people[3]]
-    assert campaign.state == Campaign.State.RUNNING, "the replies of the excluded annotator are judged again"
-    assert Assignment.objects.filter(campaign=campaign, state="queued").count() == 40
+def test_replies_of_an_excluded_annotator_are_judged_again(labelled: Campaign) -> None:
+    Campaign.objects.update(screening=Campaign.Screening.ACT)
+    run_only_refits()
+    labelled.refresh_from_db()
+    excluded = Exclusion.objects.filter(campaign=labelled, lifted=False)
+    assert [one.annotator for one in excluded] == [Annotator.objects.order_by("pk").last()]
+    assert labelled.state == Campaign.State.RUNNING, "the replies of the excluded annotator are judged again"
+    assert Assignment.objects.filter(campaign=labelled, state="queued").count() == 40

@@ -34,7 +34,8 @@ from scheduler import (
     plan,
 )
 from scheduler.overlap import MOST_VOTES
-from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
+from tests.environment import FULL
+from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_only_refits
 
 ENTRANTS = [11, 12, 13, 14, 15]
 shares = st.sampled_from([0.0, 0.05, 0.3, 0.5, 1.0])
@@ -65,7 +66,7 @@ def wishes(draw: st.DrawFn) -> dict[str, Any]:
 
 
 @given(wishes(), st.integers(1, 3))
-@settings(max_examples=300)
+@settings(max_examples=300 if FULL else 60)
 def test_what_is_accepted_of_a_campaign_the_scheduler_accepts_too(wish: dict[str, Any], votes_per_item: int) -> None:
     try:
         options = PlanOptions(**wish)
@@ -149,7 +150,7 @@ def test_the_overlap_gets_its_votes_and_says_so(make_campaign: CampaignMaker) ->
         annotator = annotator_enrol(campaign=campaign)
         while judge(campaign, annotator):
             pass
-    run_jobs()
+    run_only_refits()
     answered = Counter(Assignment.objects.filter(state=Assignment.State.ANSWERED).values_list("item", flat=True))
     assert set(answered.values()) == {1, 2}
     assert all(answered[item] == (2 if item in shared else 1) for item in answered)
@@ -160,7 +161,7 @@ def test_a_pair_gets_no_more_votes_than_its_cap(make_campaign: CampaignMaker) ->
     campaign = make_campaign(design=replace(OPEN, plan=options), chatbots=3, prompts=12)
     bob = annotator_enrol(campaign=campaign)
     while judge(campaign, bob):
-        run_jobs()
+        run_only_refits()
     items = Assignment.objects.filter(annotator=bob).values_list("item", flat=True)
     pairs = Counter(item_parts(item)[1] for item in items)
     assert set(pairs.values()) == {3}
@@ -181,7 +182,7 @@ def test_a_forecast_goes_on_from_what_is_judged(make_campaign: CampaignMaker) ->
     campaign = make_campaign(design=replace(OPEN, target_se=0.5, budget=50, batch_size=10), chatbots=3, prompts=20)
     before = campaign_forecast(campaign, per_day=10)
     given = judge(campaign, annotator_enrol(campaign=campaign), blocks=5)
-    run_jobs()
+    run_only_refits()
     after = campaign_forecast(Campaign.objects.get(), per_day=10)
     assert after.most == before.most - given
     assert before.days is not None

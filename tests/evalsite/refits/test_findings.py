@@ -14,7 +14,6 @@ from evalsite.core.inquiries import inquiry_ask
 from evalsite.core.jobs import job_claim, job_is_due, job_run
 from evalsite.core.models import Job
 from evalsite.judgments.models import Annotator
-from evalsite.judgments.services import annotator_enrol
 from evalsite.operations.actions import ActionArguments, act_perform
 from evalsite.prompts.models import Prompt
 from evalsite.refits.mapping import Planner
@@ -22,14 +21,26 @@ from evalsite.refits.models import Findings
 from evalsite.refits.services import EXCLUSION, findings_request
 from scheduler import plan
 from tests.evalsite.cast import judge, run_jobs
+from tests.shared import shared
 
 
-def test_after_a_refit_every_annotator_and_every_judged_prompt_has_its_findings(
-    campaign: Campaign, bob: Annotator, dora: Annotator
-) -> None:
+@shared
+def judged(campaign: Campaign, bob: Annotator) -> None:
+    judge(campaign, bob, blocks=2)
+    run_jobs()
+
+
+@shared
+def both_judged(campaign: Campaign, bob: Annotator, dora: Annotator) -> None:
     judge(campaign, bob, "A", blocks=2)
     judge(campaign, dora, "tie", blocks=2)
     run_jobs()
+
+
+@pytest.mark.usefixtures("both_judged")
+def test_after_a_refit_every_annotator_and_every_judged_prompt_has_its_findings(
+    campaign: Campaign, bob: Annotator, dora: Annotator
+) -> None:
     found = Findings.objects.get(campaign=campaign)
     of = {one["annotator"]: one for one in found.annotators}
     assert (of[bob.pk]["first_share"], of[bob.pk]["tie_share"]) == (1.0, 0.0)
@@ -39,11 +50,11 @@ def test_after_a_refit_every_annotator_and_every_judged_prompt_has_its_findings(
     assert all(one["se"] > 0 for one in found.prompts)
 
 
+@pytest.mark.usefixtures("both_judged")
 def test_an_excluded_annotator_is_still_told_of_since_they_may_be_re_admitted(
-    campaign: Campaign, alice: User, bob: Annotator, dora: Annotator
+    campaign: Campaign, alice: User, bob: Annotator
 ) -> None:
-    judge(campaign, bob, blocks=2)
-    judge(campaign, dora, blocks=2)
+    Findings.objects.all().delete()
     given = ActionArguments(annotator=bob.public_id, reason="tapped one key")
     act_perform(key=campaign.slug, act=Act.EXCLUDE, user=alice, given=given)
     run_jobs()
@@ -51,12 +62,10 @@ def test_an_excluded_annotator_is_still_told_of_since_they_may_be_re_admitted(
     assert bob.pk in {one["annotator"] for one in found.annotators}
 
 
+@pytest.mark.usefixtures("both_judged")
 def test_the_board_without_somebody_is_the_one_that_their_exclusion_makes(
-    campaign: Campaign, alice: User, bob: Annotator, dora: Annotator
+    campaign: Campaign, alice: User, bob: Annotator
 ) -> None:
-    judge(campaign, bob, "A", blocks=2)
-    judge(campaign, dora, "B", blocks=2)
-    run_jobs()
     args = {"campaign": campaign.pk, "annotator": str(bob.public_id)}
     asked = inquiry_ask(kind=EXCLUSION, args=args)
     assert inquiry_ask(kind=EXCLUSION, args=args) == asked
@@ -75,11 +84,9 @@ def test_the_board_without_somebody_is_the_one_that_their_exclusion_makes(
     }
 
 
-def test_where_nothing_would_be_left_the_question_is_answered_with_that(campaign: Campaign) -> None:
-    only = annotator_enrol(campaign=campaign)
-    judge(campaign, only, blocks=2)
-    run_jobs()
-    asked = inquiry_ask(kind=EXCLUSION, args={"campaign": campaign.pk, "annotator": str(only.public_id)})
+@pytest.mark.usefixtures("judged")
+def test_where_nothing_would_be_left_the_question_is_answered_with_that(campaign: Campaign, bob: Annotator) -> None:
+    asked = inquiry_ask(kind=EXCLUSION, args={"campaign": campaign.pk, "annotator": str(bob.public_id)})
     run_jobs()
     asked.refresh_from_db()
     assert (asked.result, "no judgment is left" in asked.trouble) == (None, True)
@@ -87,11 +94,8 @@ def test_where_nothing_would_be_left_the_question_is_answered_with_that(campaign
     assert again.answered_at is None, "what failed is asked again"
 
 
-def test_of_prompts_that_say_the_same_plans_ask_a_pair_about_one(
-    campaign: Campaign, alice: User, bob: Annotator
-) -> None:
-    judge(campaign, bob, blocks=2)
-    run_jobs()
+@pytest.mark.usefixtures("judged")
+def test_of_prompts_that_say_the_same_plans_ask_a_pair_about_one(campaign: Campaign, alice: User) -> None:
     found = Findings.objects.get(campaign=campaign)
     alike = [one["prompt"] for one in found.prompts][:3]
     for one in found.prompts:
@@ -109,11 +113,10 @@ def test_of_prompts_that_say_the_same_plans_ask_a_pair_about_one(
     assert Planner(campaign).state(None, 0).redundant == (tuple(str(pk) for pk in sorted(alike[1:])),)
 
 
+@pytest.mark.usefixtures("judged")
 def test_while_a_refit_is_due_findings_of_the_last_minute_stand_and_are_made_anew_after_it(
-    campaign: Campaign, bob: Annotator, dora: Annotator
+    campaign: Campaign, dora: Annotator
 ) -> None:
-    judge(campaign, bob, blocks=2)
-    run_jobs()
     first = Findings.objects.get().made_at
     findings_request(campaign)
     judge(campaign, dora, blocks=2)
@@ -133,11 +136,8 @@ def test_while_a_refit_is_due_findings_of_the_last_minute_stand_and_are_made_ane
 
 
 @pytest.mark.parametrize("ago", [timedelta(seconds=61), -timedelta(hours=2)], ids=["a minute", "the clock set back"])
-def test_however_many_refits_wait_findings_are_made_once_a_minute(
-    campaign: Campaign, bob: Annotator, ago: timedelta
-) -> None:
-    judge(campaign, bob, blocks=2)
-    run_jobs()
+@pytest.mark.usefixtures("judged")
+def test_however_many_refits_wait_findings_are_made_once_a_minute(campaign: Campaign, ago: timedelta) -> None:
     first = timezone.now() - ago
     Findings.objects.update(made_at=first)
     findings_request(campaign)

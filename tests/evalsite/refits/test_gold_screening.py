@@ -22,7 +22,7 @@ from evalsite.refits.mapping import fit_input
 from evalsite.refits.models import Findings
 from evalsite.refits.screening import Advice, advice_of_both
 from scheduler.reasons import Reason
-from tests.evalsite.cast import OPEN, CampaignMaker, assignment_claim, run_jobs
+from tests.evalsite.cast import OPEN, CampaignMaker, assignment_claim, run_jobs, run_only_refits
 from tests.shared import shared
 
 GILDED = replace(OPEN, gold_share=0.5, gold_mark=0.7, block_size=10, batch_size=1000, screening=Campaign.Screening.ACT)
@@ -58,14 +58,36 @@ def judge_gold(campaign: Campaign, annotator: Annotator, fails: Sequence[str] = 
 def close(campaign: Campaign) -> None:
     campaign.batches.filter(state="open").update(state="closed", closed_at=campaign.created_at)
     refit_request(campaign)
-    run_jobs()
+    run_only_refits()
 
 
-def test_who_fails_gold_is_excluded_by_rule_and_stays_paid(gilded: Campaign) -> None:
+Two = tuple[Annotator, Annotator]
+
+
+@shared
+def judged(gilded: Campaign) -> Two:
+    """One failed all gold, and another passed it."""
     careless, careful = annotator_enrol(campaign=gilded), annotator_enrol(campaign=gilded)
     judge_gold(gilded, careless, all_of_it=True)
     judge_gold(gilded, careful)
+    return careless, careful
+
+
+@shared
+def excluded(gilded: Campaign, judged: Two) -> Two:
     close(gilded)
+    return judged
+
+
+@shared
+def proposed(gilded: Campaign, judged: Two) -> Two:
+    Campaign.objects.update(screening=Campaign.Screening.PROPOSE)
+    close(gilded)
+    return judged
+
+
+def test_who_fails_gold_is_excluded_by_rule_and_stays_paid(gilded: Campaign, excluded: Two) -> None:
+    careless, careful = excluded
     fact = Exclusion.objects.get()
     assert (fact.annotator, fact.lifted, fact.decided_by) == (careless, False, None)
     assert fact.reason.startswith("passed 0 of 8 gold items")
@@ -74,11 +96,10 @@ def test_who_fails_gold_is_excluded_by_rule_and_stays_paid(gilded: Campaign) -> 
     assert {vote.annotator for vote in votes} == {careful.pk}
 
 
-def test_where_people_decide_it_is_proposed_once_and_what_they_decide_stands(gilded: Campaign, alice: User) -> None:
-    Campaign.objects.update(screening=Campaign.Screening.PROPOSE)
-    careless = annotator_enrol(campaign=gilded)
-    judge_gold(gilded, careless, all_of_it=True)
-    close(gilded)
+def test_where_people_decide_it_is_proposed_once_and_what_they_decide_stands(
+    gilded: Campaign, proposed: Two, alice: User
+) -> None:
+    careless, _ = proposed
     close(gilded)
     assert Exclusion.objects.get().proposed
     annotator_readmit(campaign=gilded, annotator=careless, reason="I know them", by=alice)
@@ -87,9 +108,9 @@ def test_where_people_decide_it_is_proposed_once_and_what_they_decide_stands(gil
 
 
 @pytest.mark.parametrize("off", [{"gold_mark": None}, {"screening": Campaign.Screening.OFF}])
+@pytest.mark.usefixtures("judged")
 def test_without_a_mark_or_a_screening_gold_excludes_nobody(gilded: Campaign, off: dict[str, object]) -> None:
     Campaign.objects.update(**off)
-    judge_gold(gilded, annotator_enrol(campaign=gilded), all_of_it=True)
     close(gilded)
     assert not Exclusion.objects.exists()
 
@@ -106,16 +127,16 @@ def test_when_the_gold_was_wrong_and_is_withdrawn_who_was_excluded_by_it_comes_b
     for one in block:
         assert one.gold is not None
         gold_withdraw(campaign=gilded, item=one.gold, reason="its answer is wrong")
-    run_jobs()
+    run_only_refits()
     assert [fact.lifted for fact in Exclusion.objects.order_by("pk")] == [False, True]
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("left", [0, 3])
 def test_who_failed_nothing_but_gold_that_was_wrong_comes_back_with_few_answers_left_or_none(
-    gilded: Campaign, left: int
+    gilded: Campaign, excluded: Two, left: int
 ) -> None:
-    annotator = excluded_by_gold(gilded)
+    annotator, _ = excluded
     withdraw_gold(gilded, but=left)
     assert [fact.lifted for fact in facts_of(annotator)] == [False, True]
     assert facts_of(annotator)[1].reason.startswith("gold speaks against them no more")
@@ -131,35 +152,28 @@ def test_the_only_one_who_judged_comes_back_too(gilded: Campaign) -> None:
     assert [fact.lifted for fact in facts_of(annotator)] == [False, True]
 
 
-def test_while_enough_of_the_gold_that_they_failed_is_in_use_they_stay_out(gilded: Campaign) -> None:
-    annotator = excluded_by_gold(gilded)
+def test_while_enough_of_the_gold_that_they_failed_is_in_use_they_stay_out(gilded: Campaign, excluded: Two) -> None:
+    annotator, _ = excluded
     withdraw_gold(gilded, but=5)
     assert [fact.lifted for fact in facts_of(annotator)] == [False]
 
 
-def test_where_people_decide_the_proposal_is_taken_back_when_its_gold_is_withdrawn(gilded: Campaign) -> None:
-    Campaign.objects.update(screening=Campaign.Screening.PROPOSE)
-    annotator = excluded_by_gold(gilded)
+def test_where_people_decide_the_proposal_is_taken_back_when_its_gold_is_withdrawn(
+    gilded: Campaign, proposed: Two
+) -> None:
+    annotator, _ = proposed
     withdraw_gold(gilded, but=0)
     assert [(fact.lifted, fact.proposed) for fact in facts_of(annotator)] == [(False, True), (True, True)]
     assert standings(gilded)[annotator.pk] == IN_GOOD_STANDING
 
 
-def test_whom_a_person_excluded_the_withdrawal_of_gold_does_not_bring_back(gilded: Campaign, alice: User) -> None:
-    Campaign.objects.update(screening=Campaign.Screening.PROPOSE)
-    annotator = excluded_by_gold(gilded)
+def test_whom_a_person_excluded_the_withdrawal_of_gold_does_not_bring_back(
+    gilded: Campaign, proposed: Two, alice: User
+) -> None:
+    annotator, _ = proposed
     annotator_exclude(campaign=gilded, annotator=annotator, reason="so I see", by=alice)
     withdraw_gold(gilded, but=0)
     assert [fact.lifted for fact in facts_of(annotator)] == [False, False]
-
-
-def excluded_by_gold(campaign: Campaign) -> Annotator:
-    careless = annotator_enrol(campaign=campaign)
-    judge_gold(campaign, careless, all_of_it=True)
-    judge_gold(campaign, annotator_enrol(campaign=campaign))
-    close(campaign)
-    assert [fact.lifted for fact in facts_of(careless)] == [False]
-    return careless
 
 
 def facts_of(annotator: Annotator) -> list[Exclusion]:
@@ -170,7 +184,7 @@ def withdraw_gold(campaign: Campaign, *, but: int) -> None:
     """All of it but so many, and the refit after it."""
     for item in list(gold_in_use(campaign))[but:]:
         gold_withdraw(campaign=campaign, item=item, reason="its answer is wrong")
-    run_jobs()
+    run_only_refits()
 
 
 def test_few_answers_say_nothing_and_many_do() -> None:
@@ -193,6 +207,7 @@ def test_an_item_that_careful_annotators_fail_is_doubted_and_not_they(gilded: Ca
         judge_gold(gilded, annotator_enrol(campaign=gilded), fails=["g3"])
     judge_gold(gilded, annotator_enrol(campaign=gilded), all_of_it=True)
     close(gilded)
+    run_jobs()
     found = Findings.objects.get(campaign=gilded).gold
     by_key = {gilded.gold_items.get(pk=one["item"]).key: one for one in found["items"]}
     assert {key for key, one in by_key.items() if one["doubtful"]} == {"g3"}

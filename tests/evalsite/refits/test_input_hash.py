@@ -18,7 +18,7 @@ from evalsite.refits.mapping import fit_input, input_named
 from evalsite.refits.vote_cache import VoteCache
 from irt_engine import FitResult, Posterior, WarmStart
 from scheduler.estimator import estimate, estimate_with_warm_start
-from tests.evalsite.cast import by_number, judge, judge_as, run_jobs
+from tests.evalsite.cast import by_number, judge, judge_as, run_only_refits
 
 SEED = 7
 VOTES = [CountedVote(a, b, a + b, 10 + n % 3, (n % 3) - 1, True) for n, (a, b) in enumerate([(1, 2), (2, 3), (1, 3)])]
@@ -57,12 +57,9 @@ def test_the_same_votes_stored_in_another_order_make_the_same_snapshot(
     for _ in range(2):
         judge_as(campaign, bob, by_number)
         judge(campaign, dora, "tie")
-        run_jobs()
     board = board_of(campaign)
     given = fit_input(board)
-    forget_snapshots()
-    refit_request(campaign)
-    run_jobs()
+    run_only_refits()
     first = Snapshot.objects.get()
     assert first.input_sha256 == given.sha256
 
@@ -73,7 +70,7 @@ def test_the_same_votes_stored_in_another_order_make_the_same_snapshot(
     assert again.sha256 == given.sha256
     forget_snapshots()
     refit_request(campaign)
-    run_jobs()
+    run_only_refits()
     second = Snapshot.objects.get()
     assert second.pk != first.pk
     assert (second.input_sha256, second.judgments, second.seed) == (first.input_sha256, first.judgments, first.seed)
@@ -126,7 +123,7 @@ def test_another_engine_and_another_model_have_another_hash(name: str, monkeypat
 
 def test_the_campaigns_own_seed_and_its_known_ties_are_in_the_name(campaign: Campaign, bob: Annotator) -> None:
     judge(campaign, bob, blocks=2)
-    run_jobs()
+    run_only_refits()
     board = board_of(campaign)
     before = fit_input(board).sha256
     Campaign.objects.update(seed=campaign.seed + 1)
@@ -156,7 +153,7 @@ class TestWarmStart:
         for _ in range(2):
             judge_as(campaign, bob, by_number)
             judge_as(campaign, dora, by_number)
-            run_jobs()
+            run_only_refits()
         first, second = Snapshot.objects.order_by("number")
         assert starts[0] is None
         assert starts[1] is not None
@@ -171,10 +168,10 @@ class TestWarmStart:
         self, campaign: Campaign, bob: Annotator, starts: list[WarmStart | None], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         judge(campaign, bob, blocks=2)
-        run_jobs()
+        run_only_refits()
         monkeypatch.setattr(refit_module, "ENGINE", "another")
         monkeypatch.setattr(mapping, "ENGINE", "another")
         judge(campaign, bob, blocks=2)
-        run_jobs()
+        run_only_refits()
         assert starts == [None, None]
         assert Snapshot.objects.count() == 2

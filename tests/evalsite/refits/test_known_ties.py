@@ -32,7 +32,7 @@ from evalsite.refits.mapping import fit_input, input_mark, input_of
 from irt_engine import Posterior
 from scheduler.estimator import estimate
 from tests.evalsite.api.client import Api
-from tests.evalsite.cast import OPEN, by_number, judge_as, run_jobs
+from tests.evalsite.cast import OPEN, by_number, judge_as, run_only_refits
 from tests.evalsite.pages.test_pages import words
 from tests.shared import shared
 
@@ -57,7 +57,7 @@ def opened(organisation: Organisation, slug: str, **design: Any) -> Campaign:
         replies_add(version=version, replies=replies, origin=Reply.Origin.FILE)
         entrant_add(campaign=campaign, version=version)
     campaign_open(campaign=campaign)
-    run_jobs()
+    run_only_refits()
     return campaign
 
 
@@ -66,7 +66,7 @@ def judge_all(campaign: Campaign) -> Campaign:
     bob: Annotator = annotator_enrol(campaign=campaign)
     for _ in range(4):
         judge_as(campaign, bob, by_number)
-        run_jobs()
+        run_only_refits()
     return campaign
 
 

@@ -26,7 +26,7 @@ from evalsite.judgments.services import annotator_enrol, enrolment_make
 from evalsite.refits.screening import ExclusionChange, acts_on_board
 from evalsite.refits.vote_cache import VoteCache
 from scheduler.reasons import Reason
-from tests.evalsite.cast import OPEN, CampaignMaker, by_number, judge, judge_as, run_jobs
+from tests.evalsite.cast import OPEN, CampaignMaker, by_number, judge, judge_as, run_jobs, run_only_refits
 from tests.evalsite.single import SINGLE, label_all
 from tests.shared import shared
 
@@ -41,7 +41,7 @@ def crowd(make_campaign: CampaignMaker) -> Campaign:
     for annotator in [annotator_enrol(campaign=campaign) for _ in range(2)]:
         for _ in range(2):
             judge_as(campaign, annotator, by_number)
-    run_jobs()
+    run_only_refits()
     return campaign
 
 
@@ -57,10 +57,10 @@ def test_first_board_waits_for_a_vetted_annotator(make_campaign: CampaignMaker) 
     campaign = make_campaign(design=VETTING)
     first = annotator_enrol(campaign=campaign)
     judge(campaign, first)
-    run_jobs()
+    run_only_refits()
     assert not campaign.default_board.snapshots.exists()
     judge(campaign, first)
-    run_jobs()
+    run_only_refits()
     assert newest(campaign).judgments == NEEDED
 
 
@@ -71,33 +71,29 @@ def test_burst_of_newcomers_counts_only_after_vetting(crowd: Campaign) -> None:
     burst = [annotator_enrol(campaign=crowd) for _ in range(4)]
     for annotator in burst:
         assert judge(crowd, annotator, "B") == 3
-    run_jobs()
+    run_only_refits()
     assert (newest(crowd).input_sha256, newest(crowd).rows) == (before.input_sha256, before.rows)
     account = accounting([crowd])
     assert (account.counted, account.provisional, account.excluded) == (2 * NEEDED, 12, 0)
     for annotator in burst:
         judge(crowd, annotator, "B")
-    run_jobs()
+    run_only_refits()
     assert newest(crowd).judgments == 6 * NEEDED
     assert newest(crowd).rows != before.rows
     assert accounting([crowd]).provisional == 0
 
 
-def test_items_of_newcomers_stay_open_for_others(crowd: Campaign) -> None:
-    before = item_counts(crowd)
-    judge(crowd, annotator_enrol(campaign=crowd))
-    run_jobs()
-    assert item_counts(crowd).judged == before.judged
-
-
-def test_vote_cache_adds_the_votes_of_vetted_newcomers(crowd: Campaign) -> None:
-    cache, board = VoteCache(), crowd.default_board
+def test_items_of_newcomers_stay_open_for_others_and_the_vote_cache_adds_their_votes_once_vetted(
+    crowd: Campaign,
+) -> None:
+    cache, board, before = VoteCache(), crowd.default_board, item_counts(crowd)
     newcomer = annotator_enrol(campaign=crowd)
     judge(crowd, newcomer)
-    run_jobs()
+    run_only_refits()
+    assert item_counts(crowd).judged == before.judged
     assert len(cache.read(board, [crowd])) == 2 * NEEDED
     judge(crowd, newcomer)
-    run_jobs()
+    run_only_refits()
     assert sorted(cache.read(board, [crowd])) == sorted(votes_counted([crowd], board.aspect))
     assert len(cache.read(board, [crowd])) == 3 * NEEDED
 
@@ -107,11 +103,11 @@ def test_flagged_newcomer_waits_for_a_person(crowd: Campaign, alice: User) -> No
     judge(crowd, newcomer)
     exclusion_propose(campaign=crowd, annotator=newcomer, lifted=False, reason="asleep", evidence={})
     judge(crowd, newcomer)
-    run_jobs()
+    run_only_refits()
     assert standing(crowd, newcomer).provisional
     assert newest(crowd).judgments == 2 * NEEDED
     annotator_readmit(campaign=crowd, annotator=newcomer, reason="I know them", by=alice)
-    run_jobs()
+    run_only_refits()
     assert standing(crowd, newcomer).counts
     assert newest(crowd).judgments == 3 * NEEDED
 
@@ -126,9 +122,9 @@ def test_newcomer_is_screened_by_the_fit_of_others(make_campaign: CampaignMaker)
     *careful, adversary = [annotator_enrol(campaign=campaign) for _ in range(4)]
     for annotator in careful:
         judge_as(campaign, annotator, by_number)
-    run_jobs()
+    run_only_refits()
     judge_as(campaign, adversary, against)
-    run_jobs()
+    run_only_refits()
     assert [standing(campaign, one).provisional for one in (*careful, adversary)] == [False] * 3 + [True]
     proposal = standing(campaign, adversary).proposal
     assert proposal is not None
@@ -147,7 +143,7 @@ def test_person_admits_a_newcomer_early(crowd: Campaign, alice: User) -> None:
     newcomer = annotator_enrol(campaign=crowd)
     judge(crowd, newcomer)
     annotator_readmit(campaign=crowd, annotator=newcomer, reason="a colleague", by=alice)
-    run_jobs()
+    run_only_refits()
     assert newest(crowd).judgments == 2 * NEEDED + 3
     with pytest.raises(Conflict):
         annotator_readmit(campaign=crowd, annotator=newcomer, reason="again", by=alice)
@@ -157,7 +153,7 @@ def test_excluded_annotator_is_not_vetted(crowd: Campaign, alice: User) -> None:
     newcomer = annotator_enrol(campaign=crowd)
     judge(crowd, newcomer, blocks=2)
     annotator_exclude(campaign=crowd, annotator=newcomer, reason="asleep", by=alice)
-    run_jobs()
+    run_only_refits()
     assert (standing(crowd, newcomer).out, standing(crowd, newcomer).provisional) == (True, True)
 
 
@@ -173,7 +169,7 @@ def test_newcomer_who_becomes_a_member_is_vetted(crowd: Campaign, alice: User) -
     judge(crowd, newcomer)
     Annotator.objects.filter(pk=newcomer.pk).update(user=alice)
     refit_request(crowd)
-    run_jobs()
+    run_only_refits()
     assert newest(crowd).judgments == 2 * NEEDED + 3
     assert Exclusion.objects.get(annotator=newcomer, lifted=True).reason_data["code"] == "vetted_known"  # type: ignore[index]
 

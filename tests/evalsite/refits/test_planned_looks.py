@@ -10,7 +10,7 @@ from evalsite.boards.selectors import chart_data_get, snapshot_current
 from evalsite.campaigns.models import Campaign, StoppingSpec
 from evalsite.judgments.services import annotator_enrol
 from evalsite.refits.planned_looks import looks_at_stop, looks_planned
-from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
+from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_only_refits
 
 
 def stopped(budget: int | None, batch_size: int = 10, *, standing: bool = False) -> Campaign:
@@ -45,8 +45,8 @@ def test_stop_by_budget_tests_the_board_again(make_campaign: CampaignMaker) -> N
     campaign = make_campaign(design=replace(OPEN, budget=6), chatbots=3, prompts=6)
     bob = annotator_enrol(campaign=campaign)
     while judge(campaign, bob):
-        run_jobs()
-    run_jobs()
+        run_only_refits()
+    run_only_refits()
     campaign.refresh_from_db()
     assert campaign.state == Campaign.State.STOPPED
     final = snapshot_current(campaign.default_board)
@@ -59,7 +59,7 @@ def test_stop_by_budget_tests_the_board_again(make_campaign: CampaignMaker) -> N
     assert record is not None
     assert all(isinstance(pair.apart, bool) for pair in record.pairs)
     before = (Snapshot.objects.count(), Refit.objects.count())
-    run_jobs()
+    run_only_refits()
     assert (Snapshot.objects.count(), Refit.objects.count()) == before
 
 

@@ -27,7 +27,7 @@ from evalsite.operations.actions import ActionArguments, act_perform
 from evalsite.refits import planning
 from scheduler import Plan, plan
 from tests.environment import PATIENCE_S
-from tests.evalsite.cast import OPEN, CampaignMaker, assignment_claim, judge, run_jobs
+from tests.evalsite.cast import OPEN, CampaignMaker, assignment_claim, judge, run_only_refits
 
 QUEUED = Assignment.objects.filter(state=Assignment.State.QUEUED)
 ISSUED = Assignment.objects.filter(state=Assignment.State.ISSUED)
@@ -40,7 +40,7 @@ def test_whoever_claims_and_does_not_answer_the_queue_is_planned_up_to_twice_wha
 ) -> None:
     campaign = make_campaign(design=replace(OPEN, batch_size=6, votes_per_item=3), chatbots=6, prompts=20)
     judge(campaign, annotator_enrol(campaign=campaign), blocks=2)
-    run_jobs()
+    run_only_refits()
     snapshot = Snapshot.objects.get()
     asked = 0
     for _ in range(25):
@@ -48,7 +48,7 @@ def test_whoever_claims_and_does_not_answer_the_queue_is_planned_up_to_twice_wha
         low = QUEUED.all().count() < 2 * ISSUED.all().count()
         assert Job.objects.filter(kind="refit", state=Job.State.QUEUED).exists() is low, "below that, and only then"
         asked += low
-        run_jobs()
+        run_only_refits()
         assert QUEUED.all().count() >= 2 * ISSUED.all().count()
     assert ISSUED.all().count() == 75
     assert asked > 1
@@ -62,7 +62,7 @@ def test_what_is_issued_is_pending_in_the_next_plan_and_stays_as_it_is(campaign:
     block = assignment_claim(campaign=campaign, annotator=bob)
     before = list(ISSUED.all().order_by("pk").values())
     refit_request(campaign)
-    run_jobs()
+    run_only_refits()
     assert list(ISSUED.all().order_by("pk").values()) == before
     assert not set(QUEUED.all().values_list("item", flat=True)) & {one.item for one in block}, "asked once each"
 
@@ -89,7 +89,7 @@ def between_parts(monkeypatch: pytest.MonkeyPatch) -> list[Callable[[], object]]
 
 def planned_again(campaign: Campaign) -> None:
     refit_request(campaign)
-    run_jobs()
+    run_only_refits()
 
 
 def test_a_plan_is_put_into_its_queue_a_part_at_a_time_the_best_first(
@@ -119,7 +119,7 @@ def test_what_is_issued_between_two_parts_is_asked_no_more_often_than_wanted(
         origins.update({row[0]: row for row in ISSUED.all().values_list("pk", "snapshot", "plan_seed", "probability")})
 
     between_parts += [partial(claim, someone) for someone in people]
-    run_jobs()
+    run_only_refits()
     assert not between_parts, "everybody was given something while the plan was written"
     assert ISSUED.all().count() > 2 * len(people)
     assert {row[1] for row in origins.values()} > {None}, "of the plan before, and of the new one"
@@ -169,7 +169,7 @@ def test_a_plan_that_is_outdated_between_two_parts_gives_way_to_another(
     assert work_once("me", lane=Lane.PLAIN)
     assert not between_parts
     assert Assignment.objects.count() == before + 3
-    run_jobs()
+    run_only_refits()
     assert not any(leaving.pk in item_parts(item)[1] for item in QUEUED.all().values_list("item", flat=True))
     assert QUEUED.all().count() > 3
 
@@ -213,7 +213,7 @@ def test_the_queue_of_another_campaign_stays(campaign: Campaign, make_campaign: 
 def test_a_stop_by_hand_closes_the_queue_and_the_worker_empties_it(campaign: Campaign, alice: User) -> None:
     act_perform(key=campaign.slug, act=Act.STOP, user=alice, given=ActionArguments(reason="enough"))
     assert assignment_claim(campaign=campaign, annotator=annotator_enrol(campaign=campaign)) == []
-    run_jobs()
+    run_only_refits()
     assert not QUEUED.all().exists()
 
 

@@ -15,7 +15,7 @@ from evalsite.judgments.models import Assignment, Batch, Judgment
 from evalsite.judgments.queue import QueueLength, queue_length
 from evalsite.judgments.selectors import IDLE_AFTER, answers_per_second
 from evalsite.judgments.services import annotator_enrol
-from tests.evalsite.cast import OPEN, CampaignMaker, assignment_claim, judge, run_jobs
+from tests.evalsite.cast import OPEN, CampaignMaker, assignment_claim, judge, run_only_refits
 
 pytestmark = pytest.mark.usefixtures("no_tail")
 QUEUED = Assignment.objects.filter(state=Assignment.State.QUEUED)
@@ -34,7 +34,7 @@ def fast(make_campaign: CampaignMaker, clock: time_machine.Traveller) -> Campaig
     campaign = make_campaign(design=replace(OPEN, batch_size=FAST), chatbots=5, prompts=30)
     judge_fast(campaign)
     clock.shift(1)
-    run_jobs()
+    run_only_refits()
     clock.shift(60)
     judge_fast(campaign)
     return campaign
@@ -71,18 +71,15 @@ def test_what_was_imported_tells_nothing_of_the_pace(campaign: Campaign) -> None
     assert answers_per_second(campaign) == 0
 
 
-def test_a_queue_is_planned_for_what_is_answered_in_half_as_long_again_as_a_refit_takes(fast: Campaign) -> None:
+def test_a_queue_is_planned_for_what_is_answered_in_half_as_long_again_as_a_refit_takes_and_a_block_for_each_of_500(
+    fast: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
     issued = 2 * fast.block_size
     assert queue_length(fast, 10) == QueueLength(135 + issued, 135 + issued)
     least = QueueLength(2 * fast.batch_size + issued, 2 * fast.batch_size + issued)
     assert queue_length(fast, 0.1) == least, "the next batch, twice over"
     assert queue_length(fast, -5) == least, "a clock was set back"
     assert queue_length(fast, 1e9).head == queue.MOST_AHEAD + issued, "a clock was set"
-
-
-def test_a_tail_has_a_block_for_each_of_five_hundred_annotators(
-    fast: Campaign, monkeypatch: pytest.MonkeyPatch
-) -> None:
     monkeypatch.undo()
     length = queue_length(fast, 0.0)
     assert length.whole - length.head == 500 * fast.block_size
@@ -90,11 +87,11 @@ def test_a_tail_has_a_block_for_each_of_five_hundred_annotators(
 
 
 def test_plans_from_one_board_do_not_draw_the_same_again(fast: Campaign) -> None:
-    run_jobs()
+    run_only_refits()
     before = set(QUEUED.values_list("plan_seed", flat=True))
     assignment_claim(campaign=fast, annotator=annotator_enrol(campaign=fast))
     refit_request(fast)
-    run_jobs()
+    run_only_refits()
     after = set(QUEUED.values_list("plan_seed", flat=True))
     assert len(before) == len(after) == 1
     assert Snapshot.objects.count() == 2

@@ -31,14 +31,14 @@ from evalsite.operations.actions import ActionArguments, act_perform
 from evalsite.prompts.models import Prompt
 from evalsite.refits import planning
 from tests.environment import FULL
-from tests.evalsite.cast import OPEN, CampaignMaker, assignment_claim, empty_queue, judge, run_jobs
+from tests.evalsite.cast import OPEN, CampaignMaker, assignment_claim, empty_queue, judge, run_only_refits
 from tests.shared import shared
 
 QUEUED = Assignment.objects.filter(state=Assignment.State.QUEUED)
 TAIL = QUEUED.filter(priority__gte=queue.TAIL)
 OPEN_OR_DONE = [Assignment.State.QUEUED, Assignment.State.ISSUED, Assignment.State.ANSWERED]
 BLOCKS = 20
-PEOPLE = 200 if FULL else 60
+PEOPLE = 200 if FULL else 20
 
 
 @pytest.fixture(autouse=True)
@@ -56,13 +56,13 @@ def stocked(make_campaign: CampaignMaker) -> Campaign:
         patch.setattr(queue, "REFITS_AHEAD", 0.0)
         campaign = make_campaign(design=OPEN, chatbots=5, prompts=20)
         judge(campaign, annotator_enrol(campaign=campaign), blocks=2)
-        run_jobs()
+        run_only_refits()
     return campaign
 
 
 def planned_again(campaign: Campaign) -> None:
     refit_request(campaign)
-    run_jobs()
+    run_only_refits()
 
 
 def items_of(assignments: Any) -> list[str]:
@@ -106,8 +106,8 @@ def test_a_plan_goes_on_behind_the_head_with_other_items(stocked: Campaign) -> N
 def test_many_who_come_at_once_are_given_a_block_each(
     make_campaign: CampaignMaker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(queue, "BLOCKS_BEHIND", 200)
-    campaign = make_campaign(design=OPEN, chatbots=6, prompts=60)
+    monkeypatch.setattr(queue, "BLOCKS_BEHIND", PEOPLE)
+    campaign = make_campaign(design=OPEN, chatbots=6, prompts=60 if FULL else 8)
     blocks = [assignment_claim(campaign=campaign, annotator=annotator_enrol(campaign=campaign)) for _ in range(PEOPLE)]
     assert [len(block) for block in blocks] == [OPEN.block_size] * PEOPLE
     assert max(times_asked().values()) == 1
@@ -125,9 +125,9 @@ def test_the_queue_holds_no_more_votes_of_a_pair_than_wanted(make_campaign: Camp
     campaign = make_campaign(design=OPEN, chatbots=5, prompts=20, start=True)
     PlanSpec.objects.filter(campaign=campaign).update(votes_per_pair=4)
     planned_again(campaign)
-    for _ in range(4):
+    for _ in range(2):
         judge(campaign, annotator_enrol(campaign=campaign), blocks=1)
-        run_jobs()
+        run_only_refits()
         assert set(Counter(item_parts(item)[1] for item in times_asked().elements()).values()) == {4}
 
 
@@ -145,7 +145,7 @@ def test_who_leaves_the_queue_low_requests_a_plan(
         else:
             assert not work_claim(annotator=someone).block
     assert job_is_pending(refit_key(stocked))
-    run_jobs()
+    run_only_refits()
     assert len(assignment_claim(campaign=stocked, annotator=someone)) == OPEN.block_size
     assert Snapshot.objects.count() == 1, "a plan needs no fit"
 
@@ -156,7 +156,7 @@ def test_who_leaves_the_queue_low_requests_a_plan(
 def test_a_new_head_leaves_the_tail_and_the_rest_of_the_old_head_behind_it(stocked: Campaign) -> None:
     before, tail = keys_of(QUEUED), keys_of(TAIL)
     judge(stocked, annotator_enrol(campaign=stocked), blocks=2)
-    run_jobs()
+    run_only_refits()
     newest = Snapshot.objects.latest("pk").public_id
     head = QUEUED.filter(priority__lt=queue.TAIL)
     assert set(head.values_list("snapshot", flat=True)) == {newest}

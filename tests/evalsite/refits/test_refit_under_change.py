@@ -22,7 +22,7 @@ from evalsite.refits import planning
 from evalsite.refits import refit as refit_module
 from evalsite.refits.mapping import fit_input
 from scheduler import Plan, decide, plan
-from tests.evalsite.cast import OPEN, CampaignMaker, assignment_claim, judge, run_jobs
+from tests.evalsite.cast import OPEN, CampaignMaker, assignment_claim, judge, run_only_refits
 
 OPEN_OR_DONE = [Assignment.State.QUEUED, Assignment.State.ISSUED, Assignment.State.ANSWERED]
 
@@ -46,7 +46,7 @@ def test_an_item_claimed_while_the_plan_was_made_is_not_asked_again(
     annotators = [annotator_enrol(campaign=campaign) for _ in range(3)]
     while_planning(monkeypatch, lambda: [assignment_claim(campaign=campaign, annotator=one) for one in annotators])
     refit_request(campaign)
-    run_jobs()
+    run_only_refits()
     items = list(Assignment.objects.filter(campaign=campaign, state__in=OPEN_OR_DONE).values_list("item", flat=True))
     assert Assignment.objects.filter(state=Assignment.State.ISSUED).exists()
     assert len(items) == len(set(items))
@@ -70,7 +70,7 @@ def test_while_a_refit_writes_it_counts_nothing(
 
     monkeypatch.setattr(refit_module, "write_transaction", watched)
     refit_request(campaign)
-    run_jobs()
+    run_only_refits()
     assert [sql for sql in written if sql.startswith("UPDATE judgments_assignment")], "the queue was written"
     assert not [sql for sql in written if "GROUP BY" in sql or "judgments_judgment" in sql]
     assert len(written) < 30, "so many statements, however long the queue is"
@@ -83,7 +83,7 @@ def test_lost_lease_after_the_fit_decides_and_queues_nothing(
     queue = set(Assignment.objects.filter(state=Assignment.State.QUEUED).values_list("pk", "snapshot"))
     running = Job.objects.filter(state=Job.State.RUNNING)
     while_planning(monkeypatch, lambda: running.update(lease_owner="another"))
-    run_jobs()
+    run_only_refits()
     assert Snapshot.objects.count() == 1, "readers need not wait for what follows from it"
     assert not Decision.objects.exists()
     assert set(Assignment.objects.filter(state=Assignment.State.QUEUED).values_list("pk", "snapshot")) == queue
@@ -96,7 +96,7 @@ def test_the_budget_holds_although_blocks_are_claimed_while_the_plan_is_made(
     annotators = [annotator_enrol(campaign=campaign) for _ in range(3)]
     while_planning(monkeypatch, lambda: [assignment_claim(campaign=campaign, annotator=one) for one in annotators])
     refit_request(campaign)
-    run_jobs()
+    run_only_refits()
     assert Assignment.objects.filter(campaign=campaign, state__in=OPEN_OR_DONE).count() <= 10
 
 
@@ -108,7 +108,7 @@ def test_a_budget_that_is_spent_stops_the_campaign_although_some_of_it_was_exclu
     judge(campaign, bob)
     judge(campaign, dora)
     Exclusion.objects.create(campaign=campaign, annotator=dora, reason="always A")
-    run_jobs()
+    run_only_refits()
     campaign.refresh_from_db()
     assert campaign.state == Campaign.State.STOPPED
     assert "budget" in campaign.stop_reason
@@ -124,11 +124,11 @@ def add_newcomer(campaign: Campaign) -> None:
 def test_a_standing_campaign_that_reopens_has_its_budget_again(make_campaign: CampaignMaker) -> None:
     campaign = make_campaign(design=replace(OPEN, budget=6, standing=True), chatbots=3, prompts=8)
     judge(campaign, annotator_enrol(campaign=campaign), blocks=2)
-    run_jobs()
+    run_only_refits()
     campaign.refresh_from_db()
     assert campaign.state == Campaign.State.STOPPED
     add_newcomer(campaign)
-    run_jobs()
+    run_only_refits()
     campaign.refresh_from_db()
     assert campaign.state == Campaign.State.RUNNING
     assert judge(campaign, annotator_enrol(campaign=campaign), blocks=4) == 6
@@ -148,7 +148,7 @@ def test_a_chatbot_that_joins_while_the_campaign_is_about_to_stop_is_judged(
 
     monkeypatch.setattr(refit_module, "decide", decided)
     judge(campaign, annotator_enrol(campaign=campaign), blocks=2)
-    run_jobs()
+    run_only_refits()
     campaign.refresh_from_db()
     assert campaign.state == Campaign.State.RUNNING
     newcomer = campaign.entrants.order_by("-pk")[0]
@@ -159,7 +159,7 @@ def test_a_chatbot_that_joins_while_the_campaign_is_about_to_stop_is_judged(
 def test_a_stop_empties_the_queue_at_the_next_look(campaign: Campaign) -> None:
     campaign_stop(campaign=campaign, reason="enough")
     refit_request(campaign)
-    run_jobs()
+    run_only_refits()
     assert not Assignment.objects.filter(state=Assignment.State.QUEUED).exists()
 
 

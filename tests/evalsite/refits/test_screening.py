@@ -25,7 +25,16 @@ from evalsite.refits.mapping import fit_input
 from evalsite.refits.screening import ExclusionChange
 from irt_engine import Posterior
 from scheduler.estimator import estimate
-from tests.evalsite.cast import OPEN, CampaignMaker, assignment_claim, by_number, judge, judge_as, run_jobs, run_refits
+from tests.evalsite.cast import (
+    OPEN,
+    CampaignMaker,
+    assignment_claim,
+    by_number,
+    judge,
+    judge_as,
+    run_only_refits,
+    run_refits,
+)
 from tests.shared import shared
 
 SHARED = replace(
@@ -45,42 +54,48 @@ def against(assignment: Assignment) -> str:
 def close(campaign: Campaign) -> None:
     campaign.batches.filter(state="open").update(state="closed", closed_at=campaign.created_at)
     refit_request(campaign)
-    run_jobs()
+    run_only_refits()
 
 
 def board_of(campaign: Campaign) -> Board:
     return Board.objects.get(default_of=campaign)
 
 
-def crowd(make_campaign: CampaignMaker, screening: Campaign.Screening) -> tuple[Campaign, Annotator]:
-    """Six annotators judge the same: five agree, and one says the opposite of them."""
-    campaign = make_campaign(design=replace(SHARED, screening=screening), chatbots=4, prompts=12)
+Crowd = tuple[Campaign, Annotator]
+
+
+@shared
+def crowd(make_campaign: CampaignMaker) -> Crowd:
+    """Six annotators have judged the same, and no refit has seen it: five agree, and one says the opposite of them."""
+    campaign = make_campaign(design=SHARED, chatbots=4, prompts=12)
     Campaign.objects.update(pay_rate="0.1")
     adversary = annotator_enrol(campaign=campaign)
     everybody = [(adversary, against), *((annotator_enrol(campaign=campaign), by_number) for _ in range(5))]
     for _ in range(3):
         for annotator, choose in everybody:
             judge_as(campaign, annotator, choose)
-    close(campaign)
     return campaign, adversary
 
 
-Crowd = tuple[Campaign, Annotator]
+@shared
+def acting(crowd: Crowd) -> Crowd:
+    return screened(crowd, Campaign.Screening.ACT)
 
 
 @shared
-def acting(make_campaign: CampaignMaker) -> Crowd:
-    return crowd(make_campaign, Campaign.Screening.ACT)
+def proposing(crowd: Crowd) -> Crowd:
+    return screened(crowd, Campaign.Screening.PROPOSE)
 
 
 @shared
-def proposing(make_campaign: CampaignMaker) -> Crowd:
-    return crowd(make_campaign, Campaign.Screening.PROPOSE)
+def unscreened(crowd: Crowd) -> Crowd:
+    return screened(crowd, Campaign.Screening.OFF)
 
 
-@shared
-def unscreened(make_campaign: CampaignMaker) -> Crowd:
-    return crowd(make_campaign, Campaign.Screening.OFF)
+def screened(crowd: Crowd, screening: Campaign.Screening) -> Crowd:
+    Campaign.objects.update(screening=screening)
+    close(crowd[0])
+    return crowd
 
 
 def test_who_judges_against_all_others_is_excluded_with_the_reason(acting: Crowd) -> None:
@@ -98,19 +113,21 @@ def test_who_judges_against_all_others_is_excluded_with_the_reason(acting: Crowd
 
 
 def test_who_would_have_been_excluded_by_a_refit_that_broke_off_is_excluded_by_the_next(
-    make_campaign: CampaignMaker, monkeypatch: pytest.MonkeyPatch
+    crowd: Crowd, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    campaign, adversary = crowd
+
     def fails(campaign: Campaign, changes: list[ExclusionChange]) -> None:
         if changes:
             raise MemoryError
 
     with monkeypatch.context() as broken:
         broken.setattr(refit_module, "changes_make", fails)
-        _, adversary = crowd(make_campaign, Campaign.Screening.ACT)
+        close(campaign)
     assert Snapshot.objects.exists()
     assert not Exclusion.objects.exists()
     Job.objects.update(run_after=timezone.now())
-    run_jobs()
+    run_only_refits()
     assert Exclusion.objects.get().annotator == adversary
 
 
@@ -155,7 +172,7 @@ def test_excluded_annotator_stays_out_until_shown_careful(make_campaign: Campaig
 def test_what_a_person_has_decided_the_screen_leaves_alone(proposing: Crowd, alice: User) -> None:
     campaign, adversary = proposing
     annotator_readmit(campaign=campaign, annotator=adversary, reason="I know them", by=alice)
-    run_jobs()
+    run_only_refits()
     Campaign.objects.update(screening=Campaign.Screening.ACT)
     campaign.refresh_from_db()
     close(campaign)
@@ -175,7 +192,7 @@ def test_excluding_gives_the_fit_without_them_and_readmitting_gives_the_board_ba
     full = snapshot_current(board)
     assert full is not None
     annotator_exclude(campaign=campaign, annotator=adversary, reason="says the opposite", by=alice)
-    run_jobs()
+    run_only_refits()
     without = Snapshot.objects.get(number=full.number + 1)
     given = fit_input(board)
     assert {vote.annotator for vote in given.votes} == set(
@@ -185,7 +202,7 @@ def test_excluding_gives_the_fit_without_them_and_readmitting_gives_the_board_ba
     np.testing.assert_allclose(kept.ability, fresh.ability, rtol=0, atol=1e-9)
     np.testing.assert_allclose(kept.covariance, fresh.covariance, rtol=0, atol=1e-9)
     annotator_readmit(campaign=campaign, annotator=adversary, reason="a mistake of mine", by=alice)
-    run_jobs()
+    run_only_refits()
     assert snapshot_current(board) == full, "the very rows and the very posterior of before"
 
 

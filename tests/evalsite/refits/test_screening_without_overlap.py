@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from itertools import cycle
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from evalsite.campaigns.services import campaign_start, refit_request
 from evalsite.core.reasons import reason_text
 from evalsite.judgments.models import Annotator, Assignment, Exclusion
 from evalsite.judgments.services import annotator_enrol, judgment_record
-from tests.evalsite.cast import OPEN, CampaignMaker, assignment_claim, by_number, run_jobs
+from tests.evalsite.cast import OPEN, CampaignMaker, assignment_claim, by_number, run_only_refits
 from tests.shared import shared
 
 ALONE = replace(
@@ -47,9 +48,10 @@ def judge_timed(campaign: Campaign, annotator: Annotator, choose: Choose, *, ms:
         judgment_record(annotator=annotator, assignment_id=one.public_id, choices=choices, client_ms=ms)
 
 
-def blindly(assignment: Assignment) -> str:
-    """Choose a side by the number of the assignment."""
-    return "AB"[assignment.pk % 2]
+def blindly() -> Choose:
+    """Return a choice that is right every other time, as if a coin had fallen evenly."""
+    right = cycle([True, False])
+    return lambda assignment: by_number(assignment) if next(right) else {"A": "B", "B": "A"}[by_number(assignment)]
 
 
 @shared
@@ -57,17 +59,17 @@ def judged(make_campaign: CampaignMaker) -> Campaign:
     campaign = make_campaign(design=ALONE, chatbots=4, prompts=60, start=False)
     gold_add(campaign=campaign, items=GOLD)
     campaign_start(campaign=campaign)
-    run_jobs()
+    run_only_refits()
     hasty, failing, *careful = [annotator_enrol(campaign=campaign) for _ in range(2 + CAREFUL)]
     for number in range(3):
         in_haste = number > 0
-        judge_timed(campaign, hasty, blindly if in_haste else by_number, ms=900 if in_haste else 20_000)
+        judge_timed(campaign, hasty, blindly() if in_haste else by_number, ms=900 if in_haste else 20_000)
         judge_timed(campaign, failing, by_number, ms=20_000, passes=False)
         for annotator in careful:
             judge_timed(campaign, annotator, by_number, ms=20_000)
     campaign.batches.filter(state="open").update(state="closed", closed_at=campaign.created_at)
     refit_request(campaign)
-    run_jobs()
+    run_only_refits()
     return campaign
 
 

@@ -15,6 +15,7 @@ from evalsite.chatbots.services import chatbot_create, replies_add, version_crea
 from evalsite.core import jobs
 from evalsite.core.errors import InvalidInput, NotFound
 from evalsite.core.models import Job
+from evalsite.judgments.item_keys import item_parts
 from evalsite.judgments.models import Annotator, Exclusion
 from evalsite.judgments.selectors import votes_counted
 from evalsite.judgments.services import annotator_enrol, judgment_record
@@ -59,7 +60,13 @@ def eve(varied: Campaign) -> Annotator:
 
 
 def judge(campaign: Campaign, annotator: Annotator, judgments: int) -> None:
-    """The first to join is better, and the last is clearer."""
+    """The first to join is better, and the last is clearer; on every eighth prompt each pair is judged the other way.
+
+    Where the better one always wins, no fit can learn how much replies differ.
+    """
+    number = {
+        pk: place for place, pk in enumerate(campaign.prompt_set.prompts.order_by("pk").values_list("pk", flat=True))
+    }
     while judgments > 0:
         block = assignment_claim(campaign=campaign, annotator=annotator)
         assert block, "the campaign has prompts enough for this"
@@ -67,14 +74,16 @@ def judge(campaign: Campaign, annotator: Annotator, judgments: int) -> None:
             first, second = assignment.candidates.all()
             assert first.entrant_id is not None
             assert second.entrant_id is not None
-            better, clearer = ("A", "B") if first.entrant_id < second.entrant_id else ("B", "A")
+            ahead = second.entrant_id - first.entrant_id
+            odd = (number[item_parts(assignment.item)[0]] + abs(ahead)) % 8 == 0
+            better, clearer = ("A", "B") if (ahead > 0) != odd else ("B", "A")
             judgment_record(
                 annotator=annotator,
                 assignment_id=assignment.public_id,
                 choices={"overall": better, "clear": clearer},
             )
         judgments -= len(block)
-        run_jobs()
+    run_jobs()
 
 
 @shared

@@ -26,41 +26,40 @@ def six(make_campaign: CampaignMaker) -> Campaign:
     return Campaign.objects.get(pk=campaign.pk)
 
 
-def posterior_of(campaign: Campaign) -> Posterior:
-    refit_request(campaign)
+@shared
+def fitted(six: Campaign) -> Campaign:
+    refit_request(six)
     run_jobs()
+    return six
+
+
+def posterior_of(campaign: Campaign) -> Posterior:
     snapshot = snapshot_current(campaign.default_board)
     assert snapshot is not None
     assert {row.get("tier") for row in snapshot.rows} == {1, 2}
     return Posterior.from_bytes(bytes(snapshot.posterior))
 
 
-def test_board_of_six_chatbots_has_two_tiers(six: Campaign) -> None:
-    assert sorted(set(posterior_of(six).tier.tolist())) == [0, 1]
-    found = Findings.objects.get(campaign=six)
+def test_board_of_six_chatbots_has_two_tiers(fitted: Campaign) -> None:
+    assert sorted(set(posterior_of(fitted).tier.tolist())) == [0, 1]
+    found = Findings.objects.get(campaign=fitted)
     assert found.prompts
     assert all(len(one["by_tier"]) == 2 and min(one["by_tier"]) > 0 for one in found.prompts)
 
 
-def test_campaign_without_tiers_is_fitted_without(six: Campaign) -> None:
-    PlanSpec.objects.filter(campaign=six).update(tiers=1)
-    assert posterior_of(Campaign.objects.get(pk=six.pk)).tier.size == 0
-    assert all(one["by_tier"] == [] for one in Findings.objects.get(campaign=six).prompts)
-
-
-def test_other_tiers_make_another_snapshot(six: Campaign) -> None:
-    first = posterior_of(six)
-    PlanSpec.objects.filter(campaign=six).update(tiers=1)
-    second = posterior_of(Campaign.objects.get(pk=six.pk))
-    assert first.tier.size
-    assert not second.tier.size
-    assert snapshot_current(six.default_board).number == 2  # type: ignore[union-attr]
+def test_campaign_without_tiers_is_fitted_without_in_another_snapshot(fitted: Campaign) -> None:
+    assert posterior_of(fitted).tier.size
+    PlanSpec.objects.filter(campaign=fitted).update(tiers=1)
+    refit_request(fitted)
+    run_jobs()
+    assert posterior_of(fitted).tier.size == 0
+    assert all(one["by_tier"] == [] for one in Findings.objects.get(campaign=fitted).prompts)
+    assert snapshot_current(fitted.default_board).number == 2  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("path", ["/boards/{slug}/prompts/", "/console/{slug}/prompts/"])
 def test_pages_of_prompts_show_the_discrimination_by_tier(
-    six: Campaign, client: Client, alice: User, path: str
+    fitted: Campaign, client: Client, alice: User, path: str
 ) -> None:
-    posterior_of(six)
     client.force_login(alice)
-    assert b"by tier:" in client.get(path.format(slug=six.slug)).content
+    assert b"by tier:" in client.get(path.format(slug=fitted.slug)).content

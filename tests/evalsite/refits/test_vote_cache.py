@@ -86,7 +86,7 @@ def newest_block(annotator: Annotator) -> Any:
     return annotator.assignments.exclude(block=None).order_by("-issued_at", "-pk").values_list("block", flat=True)[:1]
 
 
-@pytest.mark.parametrize("seed", range(6 if FULL else 2))
+@pytest.mark.parametrize("seed", range(6 if FULL else 1))
 def test_whatever_happens_what_is_kept_leads_to_the_same_votes_as_reading_all(
     campaign: Campaign, reads: Reads, seed: int
 ) -> None:
@@ -128,7 +128,7 @@ def test_what_is_taken_back_counts_until_its_successor_does(campaign: Campaign, 
     judge(campaign, bob, blocks=2)
     after = kept.read(board, [campaign])
     assert (len(after), set(before) - set(after)) == (9, {before[-1]})
-    assert [one if one is None else len(one) for one in reads] == [None, 0, 1]
+    assert [one if one is None else len(one) for one in reads] == [None, 1], "nothing where nothing had changed"
 
 
 @pytest.mark.database
@@ -230,7 +230,7 @@ def test_many_batches_are_read_with_all_others(
     kept.read(board, [campaign])
     judge(campaign, bob, blocks=4)
     assert len(kept.read(board, [campaign])) == 10
-    assert reads == [None, None]
+    assert reads == [None]
 
 
 def test_the_board_seen_longest_ago_is_forgotten_first(
@@ -250,7 +250,7 @@ def test_the_board_seen_longest_ago_is_forgotten_first(
     reads.clear()
     read(0)
     read(1)
-    assert reads == [[], None], "of fifteen votes the five of the second were too many"
+    assert reads == [None], "of fifteen votes the five of the second were too many"
 
 
 def test_a_board_that_is_too_large_by_itself_takes_no_room_of_others(
@@ -264,4 +264,4 @@ def test_a_board_that_is_too_large_by_itself_takes_no_room_of_others(
     reads.clear()
     for campaign in (small, large, large, small):
         kept.read(board_default(campaign=campaign), [campaign])
-    assert reads == [None, None, None, []]
+    assert reads == [None, None, None], "the small one is still kept"

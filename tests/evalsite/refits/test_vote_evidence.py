@@ -8,9 +8,10 @@ from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.plans import PlanOptions
 from evalsite.campaigns.services import refit_request
 from evalsite.core.reasons import reason_text
-from evalsite.judgments.models import Assignment, Exclusion
+from evalsite.judgments.models import Annotator, Assignment, Exclusion
 from evalsite.judgments.services import annotator_enrol
-from tests.evalsite.cast import OPEN, CampaignMaker, by_number, judge_as, run_jobs
+from tests.evalsite.cast import OPEN, CampaignMaker, by_number, judge_as, run_only_refits
+from tests.shared import shared
 
 PLAN = PlanOptions(overlap_share=1.0, overlap_votes=6)
 DESIGN = replace(OPEN, batch_size=1000, block_size=12, target_se=None, plan=PLAN)
@@ -24,9 +25,10 @@ def for_the_last(assignment: Assignment) -> str:
     return "AB"[places.index(last)] if last in places else by_number(assignment)
 
 
-@pytest.mark.parametrize("screening", [Campaign.Screening.PROPOSE, Campaign.Screening.ACT])
-def test_coalition_for_one_chatbot_is_found(make_campaign: CampaignMaker, screening: Campaign.Screening) -> None:
-    campaign = make_campaign(design=replace(DESIGN, screening=screening), chatbots=4, prompts=12)
+@shared
+def coalition(make_campaign: CampaignMaker) -> tuple[Campaign, list[Annotator]]:
+    """A campaign that waits for its first refit, and who prefer one chatbot in it."""
+    campaign = make_campaign(design=DESIGN, chatbots=4, prompts=12)
     shills = [annotator_enrol(campaign=campaign) for _ in range(COALITION)]
     everybody = [(one, for_the_last) for one in shills]
     everybody += [(annotator_enrol(campaign=campaign), by_number) for _ in range(HONEST)]
@@ -34,8 +36,17 @@ def test_coalition_for_one_chatbot_is_found(make_campaign: CampaignMaker, screen
         for annotator, choose in everybody:
             judge_as(campaign, annotator, choose)
     campaign.batches.filter(state="open").update(state="closed", closed_at=campaign.created_at)
+    return campaign, shills
+
+
+@pytest.mark.parametrize("screening", [Campaign.Screening.PROPOSE, Campaign.Screening.ACT])
+def test_coalition_for_one_chatbot_is_found(
+    coalition: tuple[Campaign, list[Annotator]], screening: Campaign.Screening
+) -> None:
+    campaign, shills = coalition
+    Campaign.objects.update(screening=screening)
     refit_request(campaign)
-    run_jobs()
+    run_only_refits()
     facts = Exclusion.objects.filter(campaign=campaign, lifted=False)
     assert {fact.annotator_id for fact in facts} == {one.pk for one in shills}
     assert {fact.proposed for fact in facts} == {screening == Campaign.Screening.PROPOSE}
@@ -59,7 +70,7 @@ def test_adversary_is_found_without_overlap(make_campaign: CampaignMaker) -> Non
             judge_as(campaign, annotator, choose)
     campaign.batches.filter(state="open").update(state="closed", closed_at=campaign.created_at)
     refit_request(campaign)
-    run_jobs()
+    run_only_refits()
     facts = Exclusion.objects.filter(campaign=campaign, lifted=False)
     assert {fact.annotator_id for fact in facts} == {adversary.pk}
     assert ["votes against the better reply" in reason_text(fact.reason, fact.reason_data) for fact in facts] == [True]

@@ -25,7 +25,7 @@ from evalsite.scorecards.live_sets import live_set_make
 from evalsite.scorecards.models import AnnotatedReply, ConversationSet
 from evalsite.scorecards.reply_sampling import SampleRequest, replies_draw, replies_for_precision
 from evalsite.scorecards.services import conversation_set_delete, conversation_set_open, conversations_add, user_erase
-from tests.evalsite.cast import assignment_claim, empty_queue, run_jobs
+from tests.evalsite.cast import assignment_claim, empty_queue, run_only_refits
 from tests.evalsite.dialogues.steps import live_campaign_make
 from tests.evalsite.scorecards.test_live_conversations import talk
 from tests.shared import shared
@@ -63,9 +63,15 @@ def launched(talks: ConversationSet, sample: SampleRequest = ALL, **more: object
     Campaign.objects.filter(pk=campaign.pk).update(batch_size=1, visibility="link", admission="open", vetting_votes=0)
     campaign.refresh_from_db()
     campaign_open(campaign=campaign)
-    run_jobs()
+    run_only_refits()
     campaign.refresh_from_db()
     return campaign
+
+
+@shared
+def campaign(talks: ConversationSet) -> Campaign:
+    """Every reply of the talks is asked about."""
+    return launched(talks)
 
 
 def label(campaign: Campaign, annotator: Annotator, choose: dict[str, str], *, blocks: int = 1) -> list[Assignment]:
@@ -79,7 +85,7 @@ def label(campaign: Campaign, annotator: Annotator, choose: dict[str, str], *, b
             word = next((choose[part] for part in choose if part in text), "correct")
             judgment_record(annotator=annotator, assignment_id=one.public_id, choices={"label": [word]})
         given += block
-        run_jobs()
+        run_only_refits()
     return given
 
 
@@ -123,8 +129,7 @@ class TestSample:
         assert not Campaign.objects.filter(name="Errors").exists()
 
 
-def test_block_has_whole_conversations_in_their_order(talks: ConversationSet) -> None:
-    campaign = launched(talks)
+def test_block_has_whole_conversations_in_their_order(campaign: Campaign) -> None:
     block = assignment_claim(campaign=campaign, annotator=annotator_enrol(campaign=campaign), count=6)
     rows = {one.prompt_id: one for one in AnnotatedReply.objects.all()}
     places = [(rows[one.place.prompt_id].imported_id, rows[one.place.prompt_id].number) for one in block]
@@ -132,8 +137,7 @@ def test_block_has_whole_conversations_in_their_order(talks: ConversationSet) ->
     assert len({conversation for conversation, _ in places}) == 2
 
 
-def test_reply_is_shown_with_the_conversation_before_it(talks: ConversationSet) -> None:
-    campaign = launched(talks)
+def test_reply_is_shown_with_the_conversation_before_it(campaign: Campaign) -> None:
     block = assignment_claim(campaign=campaign, annotator=annotator_enrol(campaign=campaign))
     third = contents_shown(block)[block[2].pk]
     assert third.texts[0] is not None
@@ -142,8 +146,7 @@ def test_reply_is_shown_with_the_conversation_before_it(talks: ConversationSet) 
     assert "talk-" not in third.prompt, "the id of the file may name the chatbot"
 
 
-def test_labels_become_the_response_error_rate(talks: ConversationSet) -> None:
-    campaign = launched(talks)
+def test_labels_become_the_response_error_rate(talks: ConversationSet, campaign: Campaign) -> None:
     label(
         campaign, annotator_enrol(campaign=campaign), {"Answer 1": "incorrect", "Answer 2": "weakly related"}, blocks=3
     )
@@ -156,7 +159,7 @@ def test_labels_become_the_response_error_rate(talks: ConversationSet) -> None:
     assert cells["Bot A"]["lower"] < 1 / 3 < cells["Bot A"]["upper"]
 
 
-@pytest.mark.parametrize(("below", "errors"), [(None, 6), (2.0, 6), (3.0, 12)])
+@pytest.mark.parametrize(("below", "errors"), [(None, 6), pytest.param(2.0, 6, marks=pytest.mark.full), (3.0, 12)])
 def test_low_ratings_are_errors(talks: ConversationSet, below: float | None, errors: int) -> None:
     campaign = launched(talks, question=rating_question(minimum=1, maximum=5), error_below=below)
     annotator = annotator_enrol(campaign=campaign)
@@ -164,7 +167,7 @@ def test_low_ratings_are_errors(talks: ConversationSet, below: float | None, err
         for one in assignment_claim(campaign=campaign, annotator=annotator):
             text = contents_shown([one])[one.pk].texts[0] or ""
             judgment_record(annotator=annotator, assignment_id=one.public_id, choices={"rating": int(text.split()[1])})
-        run_jobs()
+        run_only_refits()
     assert sum(one.erroneous for one in annotated_labels(talks)) == errors
 
 
@@ -183,7 +186,7 @@ def test_gold_on_a_sampled_reply_keeps_its_own_text(talks: ConversationSet) -> N
     items = [NewGold(f"g{n}", ("incorrect",), prompt=f"r{n}", texts=("Two and two are five.", "")) for n in (1, 2, 3)]
     gold_add(campaign=campaign, items=items)
     campaign_open(campaign=campaign)
-    run_jobs()
+    run_only_refits()
     block = assignment_claim(campaign=campaign, annotator=annotator_enrol(campaign=campaign))
     (first, *_) = [one for one in block if one.gold_id]
     shown = contents_shown(block)[first.pk]
@@ -220,11 +223,10 @@ def test_two_votes_are_given_by_two_annotators(talks: ConversationSet) -> None:
     assert campaign.state == Campaign.State.STOPPED
 
 
-def test_erased_user_is_not_shown_and_not_counted(talks: ConversationSet) -> None:
-    campaign = launched(talks)
+def test_erased_user_is_not_shown_and_not_counted(talks: ConversationSet, campaign: Campaign) -> None:
     user_erase(conversation_set=talks, user_id="user-0")
     assert Assignment.objects.filter(campaign=campaign, state="queued").count() == 15
-    run_jobs()
+    run_only_refits()
     assert Assignment.objects.filter(campaign=campaign, state="queued").count() == 15
     given = label(campaign, annotator_enrol(campaign=campaign), {}, blocks=5)
     assert len(given) == 15
@@ -235,12 +237,11 @@ def test_erased_user_is_not_shown_and_not_counted(talks: ConversationSet) -> Non
     assert sum(one.texts == (None,) for one in shown.values()) == 3
 
 
-def test_deleted_set_ends_its_annotation(talks: ConversationSet) -> None:
-    campaign = launched(talks)
+def test_deleted_set_ends_its_annotation(talks: ConversationSet, campaign: Campaign) -> None:
     conversation_set_delete(conversation_set=talks)
     assert not Assignment.objects.filter(campaign=campaign, state="queued").exists()
     assert not AnnotatedReply.objects.exists()
-    run_jobs()
+    run_only_refits()
     campaign.refresh_from_db()
     assert campaign.state == Campaign.State.STOPPED
 
@@ -284,5 +285,5 @@ class TestLive:
         person_erase(user=None, parts=Enrolment.objects.filter(annotator=person))
         empty_queue(campaign)
         refit_request(campaign)
-        run_jobs()
+        run_only_refits()
         assert Assignment.objects.filter(campaign=campaign, state="queued").count() == 4

@@ -34,7 +34,7 @@ from evalsite.scorecards.models import AnnotatedReply, Annotation, ConversationS
 from evalsite.scorecards.reply_sampling import SampleRequest
 from evalsite.scorecards.services import conversation_set_open, conversations_add, user_erase
 from tests.evalsite.api.client import Api
-from tests.evalsite.cast import assignment_claim, run_jobs
+from tests.evalsite.cast import assignment_claim, run_only_refits
 from tests.evalsite.dialogues.steps import begin, choose, live_campaign_make, released
 from tests.evalsite.pages.test_pages import HOSTILE, words
 from tests.shared import shared
@@ -70,9 +70,15 @@ def launched(talks: ConversationSet, unit: Annotation.Unit, **more: Any) -> Camp
     Campaign.objects.filter(pk=campaign.pk).update(batch_size=1, visibility="link", admission="open", vetting_votes=0)
     campaign.refresh_from_db()
     campaign_open(campaign=campaign)
-    run_jobs()
+    run_only_refits()
     campaign.refresh_from_db()
     return campaign
+
+
+@shared
+def campaign(talks: ConversationSet) -> Campaign:
+    """Pairs of the talks are asked about."""
+    return launched(talks, PAIR)
 
 
 def said_by(turns: Sequence[Any], speaker: str = "chatbot") -> str:
@@ -87,21 +93,19 @@ def judge_pairs(campaign: Campaign, annotator: Annotator, best: str = "Bot A") -
         wins = [label for label, turns in zip("AB", shown[one.pk].transcripts, strict=True) if best in said_by(turns)]
         choice = wins[0] if wins else "tie"
         judgment_record(annotator=annotator, assignment_id=one.public_id, choices={"overall": choice})
-    run_jobs()
+    run_only_refits()
     return block
 
 
 class TestPairs:
-    def test_prompt_has_one_conversation_of_each_chatbot(self, talks: ConversationSet) -> None:
-        campaign = launched(talks, PAIR)
+    def test_prompt_has_one_conversation_of_each_chatbot(self, campaign: Campaign) -> None:
         assert (campaign.mode, campaign.entrants.count()) == ("static", 3)
         rows = AnnotatedReply.objects.filter(annotation__campaign=campaign).order_by("prompt", "reply")
         sizes = [rows.filter(prompt=prompt).count() for prompt in campaign.prompt_set.prompts.order_by("pk")]
         assert sizes == [3, 3, 2, 1]
         assert len({row.imported_id for row in rows}) == rows.count() == 9
 
-    def test_pair_shows_two_transcripts_and_no_name(self, talks: ConversationSet) -> None:
-        campaign = launched(talks, PAIR)
+    def test_pair_shows_two_transcripts_and_no_name(self, campaign: Campaign) -> None:
         block = assignment_claim(campaign=campaign, annotator=annotator_enrol(campaign=campaign))
         shown = contents_shown(block)[block[0].pk]
         assert (list(shown.turns), shown.texts) == ([], (None, None))
@@ -110,8 +114,7 @@ class TestPairs:
         assert "talk-" not in shown.prompt
 
     @pytest.mark.full
-    def test_board_ranks_the_chatbots_and_ends_with_the_pairs(self, talks: ConversationSet) -> None:
-        campaign = launched(talks, PAIR)
+    def test_board_ranks_the_chatbots_and_ends_with_the_pairs(self, campaign: Campaign) -> None:
         annotator = annotator_enrol(campaign=campaign)
         for _ in range(4):  # a block has no prompt twice
             judge_pairs(campaign, annotator)
@@ -121,10 +124,9 @@ class TestPairs:
         assert (snapshot.rows[0]["name"], snapshot.judgments) == ("Bot A", 7)
         assert campaign.state == Campaign.State.STOPPED
 
-    def test_erased_conversation_is_not_compared_any_more(self, talks: ConversationSet) -> None:
-        campaign = launched(talks, PAIR)
+    def test_erased_conversation_is_not_compared_any_more(self, talks: ConversationSet, campaign: Campaign) -> None:
         user_erase(conversation_set=talks, user_id="user-0")
-        run_jobs()
+        run_only_refits()
         left = set(AnnotatedReply.objects.values_list("reply__version__entrants", "prompt"))
         queued = Assignment.objects.filter(campaign=campaign, state=Assignment.State.QUEUED)
         pairs = {
@@ -135,8 +137,7 @@ class TestPairs:
         assert queued.exists()
         assert pairs <= left
 
-    def test_erased_conversation_in_a_block_is_unknown(self, talks: ConversationSet) -> None:
-        campaign = launched(talks, PAIR)
+    def test_erased_conversation_in_a_block_is_unknown(self, talks: ConversationSet, campaign: Campaign) -> None:
         block = assignment_claim(campaign=campaign, annotator=annotator_enrol(campaign=campaign))
         for number in range(9):
             user_erase(conversation_set=talks, user_id=f"user-{number}")
@@ -168,7 +169,7 @@ class TestRatings:
             for one in block:
                 value = 5 if "Bot A" in said_by(shown[one.pk].transcripts[0]) else 2
                 judgment_record(annotator=annotator, assignment_id=one.public_id, choices={"rating": value})
-            run_jobs()
+            run_only_refits()
         (report,) = LabelReport.objects.get(board__default_of=campaign).content
         means = {row["chatbot"]: (row["n"], row["values"][0]["value"]) for row in report["chatbots"]}
         assert means == {"Bot A": (4, 5.0), "Bot B": (3, 2.0), "Bot C": (2, 2.0)}
@@ -192,8 +193,9 @@ def test_page_shows_both_transcripts_and_hostile_text_is_text(organisation: Orga
     assert "required" in page.split("<textarea")[1].split(">")[0]
 
 
-def test_api_gives_the_messages_of_each_conversation(talks: ConversationSet, stranger: Client) -> None:
-    campaign = launched(talks, PAIR)
+def test_api_gives_the_messages_of_each_conversation(
+    talks: ConversationSet, campaign: Campaign, stranger: Client
+) -> None:
     path = f"/api/v1/campaigns/{campaign.public_id}"
     joined = stranger.post("/api/v1/annotators", {"campaign": str(campaign.public_id)}, "application/json").json()
     api = Api(joined["token"])
