@@ -83,4 +83,4 @@ def test_the_whole_file_has_a_limit_too(tmp_path: Path, monkeypatch: pytest.Monk
         for _ in iter_votes(path):
             pass
     assert caught.value.code == "too_big"
-    assert (caught.value.row or 0) > 25_000
+    assert (caught.value.row or 0) > 20_000
