@@ -42,8 +42,17 @@ class Scope:
     values: dict[str, ast.expr] = field(default_factory=dict)
 
     def within(self, function: Function) -> "Scope":
-        nested = {one.name: one for one in ast.walk(function) if isinstance(one, Function) and one is not function}
+        nested = {one.name: one for one in statements(function) if isinstance(one, Function)}
         return Scope(self.module, {**self.functions, **nested}, {**self.values, **_assigned(function.body)})
+
+
+def statements(node: ast.AST) -> Iterator[ast.stmt]:
+    """Yield the statements in a module or a statement at every depth. Expressions hold none."""
+    for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for one in getattr(node, name, ()):
+            if isinstance(one, ast.stmt):
+                yield one
+            yield from statements(one)
 
 
 def _assigned(body: Sequence[ast.stmt]) -> dict[str, ast.expr]:
@@ -61,7 +70,7 @@ def module_of(path: Path) -> Module:
     tree = ast.parse(path.read_text())
     methods: dict[str, list[Function]] = {}
     imports: dict[str, tuple[str, str]] = {}
-    for one in ast.walk(tree):
+    for one in statements(tree):
         if isinstance(one, ast.ClassDef):
             for method in one.body:
                 if isinstance(method, Function):
@@ -73,7 +82,12 @@ def module_of(path: Path) -> Module:
 
 
 def _imported(name: str) -> Module | None:
-    path = ROOT.joinpath(*name.split("."))
+    return _module_below(ROOT, name)
+
+
+@cache
+def _module_below(root: Path, name: str) -> Module | None:
+    path = root.joinpath(*name.split("."))
     found = [one for one in (path.with_suffix(".py"), path / "__init__.py") if one.exists()]
     return module_of(found[0]) if found else None
 
@@ -246,13 +260,19 @@ def _runs(bounds: Sequence[ast.expr], scope: Scope) -> bool:
         return False
 
 
+@cache
+def _conftest(folder: Path) -> Module | None:
+    path = folder / "conftest.py"
+    return module_of(path) if path.exists() else None
+
+
 def _after_the_test(name: str, path: Path) -> bool:
     """Whether a fixture of this name asserts once the test has run."""
     folders = [one for one in path.parents if ROOT in one.parents]
-    for where in [path, *(folder / "conftest.py" for folder in folders)]:
-        if where.exists() and (fixture := module_of(where).functions.get(name)):
+    for module in [module_of(path), *filter(None, (_conftest(folder) for folder in folders))]:
+        if fixture := module.functions.get(name):
             ends = [n for n, one in enumerate(fixture.body) if any(isinstance(x, ast.Yield) for x in ast.walk(one))]
-            return bool(ends) and certain(fixture.body[ends[-1] + 1 :], Scope(module_of(where)).within(fixture))
+            return bool(ends) and certain(fixture.body[ends[-1] + 1 :], Scope(module).within(fixture))
     return False
 
 

@@ -5,6 +5,7 @@ its source, because a user's machine runs no such step.
 """
 
 import io
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -24,6 +25,7 @@ LOCALES = ROOT / "frontend" / "locale"
 SINGULAR = ("_", "gettext", "gettext_lazy", "gettext_noop")
 PLURAL = ("ngettext", "ngettext_lazy", "npgettext")
 OF_A_CONTEXT = ("pgettext", "pgettext_lazy", "npgettext")
+CALL = re.compile(rf"\b({'|'.join((*SINGULAR, *PLURAL, *OF_A_CONTEXT))})\s*\(".encode())
 NO_DAY = datetime(2026, 1, 1, tzinfo=UTC)  # a date of writing would change the file when nothing else does
 
 Said = tuple[str | None, str | tuple[str, str]]
@@ -45,8 +47,11 @@ def _as_python(path: Path) -> bytes:
 
 def said(path: Path) -> Iterator[tuple[int, Said]]:
     """Line, context and message (or singular and plural) of everything that a file says."""
+    source = _as_python(path)
+    if not CALL.search(source):
+        return  # extract_python reads every token
     found = extract_python(
-        io.BytesIO(_as_python(path)), dict.fromkeys((*SINGULAR, *PLURAL, *OF_A_CONTEXT)), (), {"encoding": "utf-8"}
+        io.BytesIO(source), dict.fromkeys((*SINGULAR, *PLURAL, *OF_A_CONTEXT)), (), {"encoding": "utf-8"}
     )
     for line, function, arguments, _ in found:
         given: Any = arguments  # one text or a tuple of them, with None for what is no text

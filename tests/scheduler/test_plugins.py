@@ -5,9 +5,11 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from django.core.management import call_command
 
 from scheduler import PluginWarning
 from scheduler.plugins import WithPlugins, plugins
@@ -15,45 +17,57 @@ from tests.processes import ROOT
 
 EXAMPLE = ROOT / "docs" / "example_plugin"
 CONTRACTS = ("tests/scheduler/test_plan.py", "tests/scheduler/stopping/test_rules.py")
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """Run Python with the example installed."""
+def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder into which pip has installed the example."""
     source, folder = tmp_path_factory.mktemp("source") / "example", tmp_path_factory.mktemp("installed")
     shutil.copytree(EXAMPLE, source)
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-index", "--no-deps"]
     subprocess.run([*pip, "--no-build-isolation", "--target", str(folder), str(source)], check=True)
-
-    def start(*arguments: str) -> "subprocess.CompletedProcess[str]":
-        environment = {**os.environ, "PYTHONPATH": str(folder)}
-        command = [sys.executable, *arguments]
-        return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-
-    return start
+    return folder
 
 
-def test_example_passes_the_contract_tests(run: Run) -> None:
+@pytest.fixture
+def installed(example: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The example is installed for this process."""
+    monkeypatch.syspath_prepend(example)
+    plugins.cache_clear()
+    yield
+    plugins.cache_clear()
+    sys.modules.pop("touchstone_example", None)
+
+
+def test_example_passes_the_contract_tests(example: Path) -> None:
     names = "even or votes_per_chatbot"
-    result = run("-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", names, *CONTRACTS)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", names, *CONTRACTS]
+    environment = {**os.environ, "PYTHONPATH": str(example)}
+    result = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stdout
     passed = int(result.stdout.rpartition(" passed")[0].rpartition("\n")[2])
     assert passed > 20
 
 
-def test_policy_of_the_example_is_replayed(run: Run) -> None:
-    replayed = run("manage.py", "replay", "--simulate", "3x10", "--policy", "even", "--budget", "20", "--every", "10")
-    assert replayed.returncode == 0, replayed.stderr
-    assert "even" in replayed.stdout
+def called(command: str, *arguments: str) -> tuple[str, str]:
+    """Return what the command writes to its two streams."""
+    out, err = StringIO(), StringIO()
+    call_command(command, *arguments, stdout=out, stderr=err)
+    return out.getvalue(), err.getvalue()
 
 
-def test_format_of_the_example_is_read(run: Run, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("installed")
+def test_policy_of_the_example_is_replayed() -> None:
+    replayed, _ = called("replay", "--simulate", "3x10", "--policy", "even", "--budget", "20", "--every", "10")
+    assert "even" in replayed
+
+
+@pytest.mark.usefixtures("installed")
+def test_format_of_the_example_is_read(tmp_path: Path) -> None:
     (tmp_path / "votes.csv").write_text("red,blue,won\nx,y,model_a\ny,z,model_b\nz,x,tie\n")
-    ranked = run("manage.py", "rank", str(tmp_path / "votes.csv"), "--csv")
-    assert ranked.returncode == 0, ranked.stderr
-    assert "votes on duels" in ranked.stderr
-    assert {line.partition(",")[0] for line in ranked.stdout.splitlines()[1:]} == {"x", "y", "z"}
+    ranked, said = called("rank", str(tmp_path / "votes.csv"), "--csv")
+    assert "votes on duels" in said
+    assert {line.partition(",")[0] for line in ranked.splitlines()[1:]} == {"x", "y", "z"}
 
 
 @pytest.fixture

@@ -40,26 +40,28 @@ pytestmark = pytest.mark.database
 # Asked of the restored service: its rows, its board, and what a refit of its own makes of its judgments.
 QUESTIONS = """
 import json
+from pathlib import Path
 from evalsite.accounts.services import user_create
 from evalsite.boards.models import Refit
 from evalsite.boards.selectors import board_get, board_state_get
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import refit_request
 from evalsite.core import jobs
-from evalsite.core.backup import tables
+from evalsite.core.backup import backup_write, tables
 from evalsite.judgments.models import Judgment
 from django.db import IntegrityError, transaction
-rows = {model._meta.db_table: model._base_manager.count() for model in tables()}
+backup_write(Path({again!r}))
+rows = {{model._meta.db_table: model._base_manager.count() for model in tables()}}
 state = board_state_get(board_get(key="trial", user=None))
-board = {"sha256": state.snapshot.input_sha256, "rows": state.snapshot.rows, "reason": state.decision.reason}
+board = {{"sha256": state.snapshot.input_sha256, "rows": state.snapshot.rows, "reason": state.decision.reason}}
 refit_request(Campaign.objects.get(slug="trial"))
 while jobs.work_once("restored"): pass
 try:
     with transaction.atomic(): Judgment.objects.update(late=True)
     immutable = False
 except IntegrityError: immutable = True
-print(json.dumps({"rows": rows, "board": board, "refit": Refit.objects.order_by("pk").last().outcome,
-    "immutable": immutable, "new": user_create(username="new", password=None).pk}))
+print(json.dumps({{"rows": rows, "board": board, "refit": Refit.objects.order_by("pk").last().outcome,
+    "immutable": immutable, "new": user_create(username="new", password=None).pk}}))
 """
 
 
@@ -136,9 +138,9 @@ def test_restored_into_nothing_it_is_the_same_service(
     assert standing.decision is not None
 
     manage(nowhere, "restore", str(first))
-    manage(nowhere, "backup", str(second))
+    asked = QUESTIONS.format(again=str(second))
+    restored = json.loads(manage(nowhere, "shell", "-v0", "-c", asked).splitlines()[-1])
     assert contents(first) == contents(second), "a backup of it is the same backup"
-    restored = json.loads(manage(nowhere, "shell", "-v0", "-c", QUESTIONS).splitlines()[-1])
     assert restored["rows"] == dict(manifest.rows)
     assert manifest.rows["judgments_judgment"] == Judgment.objects.count() == 8
     assert restored["board"]["rows"] == standing.snapshot.rows

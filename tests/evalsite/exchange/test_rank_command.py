@@ -38,10 +38,12 @@ def rank(tmp_path: Path, *arguments: object, **options: Any) -> subprocess.Compl
     )
 
 
-def test_only_json_goes_to_standard_output_and_warnings_go_to_standard_error(write: Write, tmp_path: Path) -> None:
-    done = rank(tmp_path, write(VOTES.replace("y,", "z,", 1) + "q,r,tie,1,odd\n", zipped=True), "--json")
+def test_only_json_goes_to_standard_output_and_warnings_go_to_standard_error(tmp_path: Path) -> None:
+    done = rank(tmp_path, "-", "--json", input=VOTES.replace("y,", "z,", 1) + "q,r,tie,1,odd\n")
     assert done.returncode == 0
     document = json.loads(done.stdout)
+    assert document["fit"]["judgments"] == 21
+    assert "The file looks like votes of a chatbot arena." in done.stderr
     assert document["warnings"]
     # A slow machine also gets lines of progress there.
     warned = [line for line in done.stderr.splitlines() if line.startswith("Warning: ")]
@@ -62,11 +64,10 @@ def test_rank_loads_no_library_that_it_does_not_need(write: Write, tmp_path: Pat
     assert done.stdout.splitlines()[-1] == "[]"
 
 
-def test_an_unknown_label_ends_with_status_2_a_place_and_no_traceback(write: Write, tmp_path: Path) -> None:
-    path = write(VOTES.replace("model_b,3", "model_x,3", 1))
-    done = rank(tmp_path, path, "--json")
+def test_an_unknown_label_ends_with_status_2_a_place_and_no_traceback(tmp_path: Path) -> None:
+    done = rank(tmp_path, "-", "--json", input=VOTES.replace("model_b,3", "model_x,3", 1))
     assert (done.returncode, done.stdout) == (2, "")
-    assert f"{path}, row 4 (line 5), column winner: the label 'model_x' is not known." in done.stderr
+    assert "standard input, row 4 (line 5), column winner: the label 'model_x' is not known." in done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -93,20 +94,6 @@ def test_a_full_disk_is_told_without_a_traceback(write: Write, tmp_path: Path) -
     assert done.returncode == 1
     assert b"The result could not be written" in done.stderr
     assert b"Traceback" not in done.stderr
-
-
-def test_a_screen_that_knows_only_ascii_gets_an_ascii_drawing(write: Write, tmp_path: Path) -> None:
-    command = [sys.executable, str(ROOT / "manage.py"), "rank", str(write(VOTES))]
-    done = subprocess.run(
-        command,
-        capture_output=True,
-        check=False,
-        timeout=PATIENCE_S,
-        env=environment(tmp_path) | {"PYTHONIOENCODING": "ascii"},
-    )
-    assert done.returncode == 0
-    assert b"|-" in done.stdout
-    assert done.stdout.isascii()
 
 
 # What follows needs no process of its own ------------------------------------------------------------------
@@ -190,13 +177,17 @@ def test_an_interruption_ends_without_a_traceback(write: Write, monkeypatch: pyt
     assert caught.value.code == 130
 
 
-def test_standard_input_is_ranked_and_named_in_errors(tmp_path: Path) -> None:
-    done = rank(tmp_path, "-", "--json", input=VOTES)
-    assert json.loads(done.stdout)["fit"]["judgments"] == 20
-    assert "The file looks like votes of a chatbot arena." in done.stderr
-    done = rank(tmp_path, "-", input="x,y\n1,2\n")
-    assert done.returncode == 2
-    assert "standard input, column" in done.stderr
+def test_a_screen_that_knows_only_ascii_gets_an_ascii_drawing(write: Write) -> None:
+    screen = io.BytesIO()
+    stream = io.TextIOWrapper(screen, encoding="ascii")
+    call_command("rank", str(write(VOTES)), stdout=stream, stderr=io.StringIO())
+    stream.flush()
+    assert b"|-" in screen.getvalue()
+    assert screen.getvalue().isascii()
+
+
+def test_gzipped_votes_are_ranked(write: Write) -> None:
+    assert json.loads(out(str(write(VOTES, zipped=True)), "--json"))["fit"]["judgments"] == 20
 
 
 def test_columns_and_labels_can_be_named(write: Write) -> None:

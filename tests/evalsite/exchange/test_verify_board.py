@@ -22,10 +22,11 @@ from evalsite.judgments.models import Annotator, Enrolment
 from evalsite.judgments.person_erasure import person_erase
 from tests.evalsite.api.client import Api
 from tests.evalsite.cast import judge, run_jobs
+from tests.shared import shared
 
 
-@pytest.fixture
-def export(campaign: Campaign, bob: Annotator, dora: Annotator, alice: User, tmp_path: Path) -> Path:
+@shared
+def exported(campaign: Campaign, bob: Annotator, dora: Annotator, alice: User) -> bytes:
     """What the API gives after five refits, each begun where the one before it ended, and an exclusion."""
     for choice in ("A", "tie", "B"):
         judge(campaign, bob, choice, blocks=2)
@@ -36,8 +37,14 @@ def export(campaign: Campaign, bob: Annotator, dora: Annotator, alice: User, tmp
     run_jobs()
     assert Snapshot.objects.count() >= 5
     api = Api(api_token_issue(user=alice, name="t", scopes=ApiToken.Scope.values, days=1))
+    content: bytes = api.get("/api/v1/campaigns/trial/judgments.jsonl").getvalue()
+    return content
+
+
+@pytest.fixture
+def export(exported: bytes, tmp_path: Path) -> Path:
     path = tmp_path / "judgments.jsonl"
-    path.write_bytes(api.get("/api/v1/campaigns/trial/judgments.jsonl").getvalue())
+    path.write_bytes(exported)
     return path
 
 

@@ -18,11 +18,10 @@ from scipy.special import expit
 from irt_engine import DidNotConverge, EngineError, EngineWarning, InvalidResponses, Priors, ResponseTable, fit
 from irt_engine.fitting.design import design
 from irt_engine.fitting.everyday import Form, Model
-from irt_engine.full.sampling import FullPosterior, agreement, fit_full
+from irt_engine.full.sampling import FullPosterior, agreement, draw_samples, fit_full
 from irt_engine.models.graded_response import log_likelihood
 from irt_engine.simulate import draw_votes, some_cells
 from irt_engine.truth import Truth, draw_truth
-from tests.environment import FULL
 from tests.irt_engine.cast import rebuilt, rows, small_board
 
 KNOWN = Priors(learn=False)
@@ -56,23 +55,16 @@ def quick(table: ResponseTable, *args: Any, draws: int = 100, tune: int = 200, *
         return fit_full(table, *args, draws=draws, tune=tune, **more)
 
 
-@pytest.mark.parametrize(
-    ("model", "form"),
-    [
-        ("board", "vote"),
-        pytest.param("pair", "net", marks=pytest.mark.full),
-        pytest.param("board", "net", marks=pytest.mark.full),
-        pytest.param("pair", "vote", marks=pytest.mark.full),
-    ],
-)
+@pytest.mark.full  # without a warm cache of numba the compilation takes a minute
+@pytest.mark.parametrize("form", ["vote", "net"])
+@pytest.mark.parametrize("model", ["board", "pair"])
 def test_it_agrees_with_the_everyday_fit_of_the_same_votes(model: Model, form: Form) -> None:
     table = mixed_board()
     everyday = fit(table, model, form=form, priors=KNOWN)
-    draws = 1000 if FULL else 300
-    full = quick(table, model, form=form, priors=KNOWN, draws=draws, tune=draws // 2, seed=1)
+    full = quick(table, model, form=form, priors=KNOWN, draws=1000, tune=500, seed=1)
     assert agreement(everyday, full).mean < 0.2
     assert agreement(everyday, full).sd < 0.25
-    assert (full.diagnostics.draws, full.diagnostics.tune, full.diagnostics.chains) == (draws, draws // 2, 2)
+    assert (full.diagnostics.draws, full.diagnostics.tune, full.diagnostics.chains) == (1000, 500, 2)
     found = full.posterior
     assert np.allclose(found.theta, everyday.theta, atol=0.5 * everyday.theta_se.max())
     assert np.allclose(np.log(found.discrimination), np.log(everyday.discrimination), atol=0.3)
@@ -125,6 +117,26 @@ def test_too_few_draws_are_said_to_be_too_few() -> None:
     assert not full.diagnostics.converged
     assert full.diagnostics.ess_bulk < 400
     assert (full.diagnostics.draws, full.diagnostics.tune, full.diagnostics.chains) == (10, 20, 2)
+
+
+def test_draws_of_the_sampler_have_the_moments_of_the_density() -> None:
+    """nutpie itself, on a density that needs no compilation."""
+    mean, sd = np.array([1.0, -2.0, 0.5]), np.array([0.5, 1.0, 2.0])
+
+    def log_density(x: np.ndarray) -> tuple[float, np.ndarray]:
+        z = (x - mean) / sd
+        return float(-0.5 * z @ z), -z / sd
+
+    compiled = importlib.import_module("nutpie").compiled_pyfunc.from_pyfunc(
+        3, lambda: log_density, lambda *_: lambda x: {"standard": x}, [np.dtype(float)], [(3,)], ["standard"]
+    )
+    drawn, divergences = draw_samples(compiled, draws=300, tune=150, chains=2, cores=1, seed=1)
+    assert drawn["standard"].shape == (2, 300, 3)
+    assert drawn["standard"].mean(axis=(0, 1)) == pytest.approx(mean, abs=0.4)
+    assert drawn["standard"].std(axis=(0, 1)) == pytest.approx(sd, rel=0.2)
+    assert divergences == 0
+    again, _ = draw_samples(compiled, draws=300, tune=150, chains=2, cores=2, seed=1)
+    assert np.array_equal(again["standard"], drawn["standard"])
 
 
 class PriorSampler:
@@ -220,14 +232,16 @@ class OnePoint(PriorSampler):
         compiled = super().compile_pymc_model(written, var_names)
         self.at = 0.5 * np.random.default_rng(5).standard_normal(compiled["standard"])
         given = [written["standard"], *([written["cell"]] if "cell" in written.named_vars else [])]
+        values = [written.rvs_to_values[one] for one in given]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             pytensor: Any = importlib.import_module("pytensor")
-        evaluated = pytensor.function(
-            given, written["votes"], mode=pytensor.compile.mode.Mode(linker="py", optimizer=None)
-        )
+        mode = pytensor.compile.mode.Mode(linker="py", optimizer=None)
         no_effects = [np.zeros(variable.type.shape) for variable in given[1:]]
-        self.log_likelihood = float(evaluated(self.at, *no_effects))
+        self.log_likelihood = float(pytensor.function(given, written["votes"], mode=mode)(self.at, *no_effects))
+        log_density = pytensor.function(values, written.logp(), mode=mode)
+        self.log_prior = float(log_density(self.at, *no_effects)) - self.log_likelihood
+        self.normals = sum(int(np.prod(variable.type.shape)) for variable in given)
         return compiled
 
     def sample(self, compiled: Any, *, draws: int, chains: int, seed: int, **more: Any) -> Any:
@@ -238,7 +252,9 @@ class OnePoint(PriorSampler):
 
 @pytest.mark.parametrize("form", ["net", "vote"])
 @pytest.mark.parametrize("model", ["pair", "board"])
-def test_its_likelihood_is_the_graded_response_model(model: Model, form: Form, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_its_density_is_that_of_the_graded_response_model(
+    model: Model, form: Form, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """At one point, of cells without effects of their own."""
     sampler = OnePoint()
     monkeypatch.setitem(sys.modules, "nutpie", sampler)
@@ -257,6 +273,7 @@ def test_its_likelihood_is_the_graded_response_model(model: Model, form: Form, m
         each = np.log(np.stack([1.0 - not_worse, not_worse - better, better], axis=1))
         expected = cells.weight @ (counts * each).sum(axis=1)
     assert sampler.log_likelihood == pytest.approx(expected, rel=1e-6)
+    assert sampler.log_prior == pytest.approx(-0.5 * (sampler.at @ sampler.at + sampler.normals * np.log(2.0 * np.pi)))
 
 
 @pytest.mark.parametrize(

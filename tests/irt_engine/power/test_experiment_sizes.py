@@ -275,14 +275,19 @@ def test_a_small_pilot_taken_at_its_word_promises_too_much() -> None:
 SMALL = CampaignDesign(4, 40)
 
 
-@pytest.mark.parametrize("goal", [GapFound(1.5), PreciseOrder(0.7)] if FULL else [GapFound(2.5), PreciseOrder(0.8)])
-def test_a_campaign_of_the_size_found_reaches_its_goal(goal: Goal) -> None:
-    found = campaign_size(SMALL, goal, replicates=12, seed=2)
-    assert found.low <= found.judgments <= found.high < SMALL.capacity
-    reached = campaign_power(SMALL, goal, found.judgments, replicates=30 if FULL else 16, seed=3)
+@pytest.mark.parametrize(
+    ("design", "goal"),
+    [(SMALL, GapFound(1.5)), (SMALL, PreciseOrder(0.7))]
+    if FULL
+    else [(SMALL, GapFound(2.5)), (CampaignDesign(3, 30), PreciseOrder(0.9))],
+)
+def test_a_campaign_of_the_size_found_reaches_its_goal(design: CampaignDesign, goal: Goal) -> None:
+    found = campaign_size(design, goal, replicates=12 if FULL else 8, seed=2)
+    assert found.low <= found.judgments <= found.high < design.capacity
+    reached = campaign_power(design, goal, found.judgments, replicates=30 if FULL else 8, seed=3)
     assert reached.low <= 0.85
     assert reached.high >= 0.75
-    assert campaign_power(SMALL, goal, found.judgments // 4, replicates=12 if FULL else 8, seed=3).power < 0.6
+    assert campaign_power(design, goal, found.judgments // 4, replicates=12 if FULL else 6, seed=3).power < 0.6
 
 
 def test_a_gap_grows_with_the_root_of_n_over_a_scatter_that_stays() -> None:
