@@ -494,10 +494,12 @@ def right(there: Tenant, operation: Operation) -> Sent:
         "submission": there.submission,
         "study": str(there.study.public_id),
         "report": there.report,
-        "webhook": str(there.delivery.webhook.public_id),
         "delivery": str(there.delivery.public_id),
-        "entrant": str(_talk_of(there).campaign.entrants.order_by("pk")[0].public_id),
     }
+    if "webhook" in operation.parameters("path"):
+        path["webhook"] = str(there.delivery.webhook.public_id)
+    if "entrant" in operation.parameters("path"):
+        path["entrant"] = str(_talk_of(there).campaign.entrants.order_by("pk")[0].public_id)
     who = "judge" if "judge" in operation.described["tags"] else "person"
     body = WITH[act](there) if act else BODIES.get(name, _nothing)(there)
     return Sent(

@@ -43,7 +43,8 @@ def test_withdrawn_chatbots_are_apart_without_a_rank(
     first = campaign.entrants.get(version__public_id=whole["chatbots"][0]["version"])
     entrant_withdraw(campaign=campaign, entrant=first, reason="its maker asked", by=alice)
     body = stranger.get(URL).json()
-    assert [row["rank"] for row in body["chatbots"]] == [row["rank"] - 1 for row in whole["chatbots"][1:]]
+    without = [max(1, row["rank"] - 1) for row in whole["chatbots"][1:]]  # others may have shared the first rank
+    assert [row["rank"] for row in body["chatbots"]] == without
     [gone] = body["withdrawn"]
     assert (gone["version"], gone["reason"]) == (whole["chatbots"][0]["version"], "its maker asked")
     assert not [name for name in gone if name.startswith("rank")]
