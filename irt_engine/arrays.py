@@ -206,7 +206,9 @@ def is_names(values: object) -> bool:
     bool
         True for a sequence of strings.
     """
-    return isinstance(values, Sequence) and not isinstance(values, str) and all(isinstance(x, str) for x in values)
+    if not isinstance(values, Sequence) or isinstance(values, str):
+        return False
+    return all(issubclass(kind, str) for kind in set(map(type, values)))  # a campaign may have a million prompts
 
 
 def freeze_arrays(value: Any) -> None:

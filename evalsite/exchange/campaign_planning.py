@@ -62,6 +62,8 @@ class PlannedCampaign:
     def state(self) -> CampaignState:
         """Return the initial state, without judgments."""
         state = unjudged_state(self.chatbots, self.prompts, votes_per_item=self.votes_per_item)
+        if (self.votes_per_pair, self.overlap) == (state.votes_per_pair, state.overlap):
+            return state  # a copy would check the names of up to a million prompts again
         return replace(state, votes_per_pair=self.votes_per_pair, overlap=self.overlap)
 
 

@@ -165,7 +165,7 @@ def test_the_commands_of_the_researchers_guide_run(
 ) -> None:
     for choice in ("A", "tie", "B", "A", "B"):
         judge(campaign, annotator_enrol(campaign=campaign), choice, blocks=5)
-        run_jobs()
+    run_jobs()
     api = Api(api_token_issue(user=alice, name="t", scopes=["judgments:read"], days=1))
     for file in ("judgments.csv", "judgments.jsonl"):
         Path(file).write_bytes(api.get(f"/api/v1/campaigns/trial/{file}").getvalue())

@@ -14,6 +14,7 @@ from irt_engine.fitting.everyday import Form, Model
 from irt_engine.fitting.expectations import CellEvaluator
 from irt_engine.fitting.joint_mode import MOST_STEPS, NEAR, find_joint_mode
 from irt_engine.models.parameters import Point
+from tests.environment import FULL
 from tests.irt_engine.cast import random_votes, small_board
 
 FEW = 30
@@ -64,7 +65,8 @@ def test_a_prompt_that_contradicts_all_others_does_not_hold_it_up(model: Model, 
     table = crossed({"p03": -1, "p11": 0})
     with cells_of(table, model, form) as cells:
         assert find_joint_mode(cells, origin(cells))[1] <= MOST_STEPS
-    assert fit(table, model, form=form).converged
+    if FULL or form == "vote":  # of this many net ratings a fit takes seconds
+        assert fit(table, model, form=form).converged
 
 
 @SHAPES

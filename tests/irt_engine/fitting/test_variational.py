@@ -214,6 +214,9 @@ def test_scales_that_cannot_be_learned_stay_as_given_and_it_is_said(
         "irt_engine.models.effects.Effects.moved",
         lambda self, log_sd, step, farthest: log_sd + next(other) if self.learned and farthest else log_sd,
     )
+    for way in ("TOGETHER", "PATIENT", "CAREFUL"):
+        plan = getattr(variational, way)
+        monkeypatch.setattr(variational, way, replace(plan, rounds=plan.rounds // 3))
     with pytest.warns(EngineWarning, match="given ones stand"):
         found = fit(small_board(), model, form=form)
     monkeypatch.undo()

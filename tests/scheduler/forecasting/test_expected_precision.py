@@ -303,23 +303,23 @@ def follow_campaigns(draws: int, *, noisy: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("policy", "chatbots"),
+    ("policy", "chatbots", "se"),
     [
-        (EvenAllocation(), 8),
-        (AdaptiveAllocation(), 5),
-        (LeastCertainAllocation(), 5),
+        (EvenAllocation(), 4, 0.3),
+        (AdaptiveAllocation(), 4, 0.3),
+        (LeastCertainAllocation(), 4, 0.3),
         *(
-            pytest.param(policy, 20, marks=pytest.mark.full)
+            pytest.param(policy, 20, 0.25, marks=pytest.mark.full)
             for policy in (EvenAllocation(), AdaptiveAllocation(), LeastCertainAllocation())
         ),
     ],
-    ids=lambda value: str(value) if isinstance(value, int) else type(value).__name__,
+    ids=lambda value: str(value) if isinstance(value, int | float) else type(value).__name__,
 )
 def test_steps_are_so_short_that_shorter_ones_find_the_same(
-    policy: Allocation, chatbots: int, monkeypatch: pytest.MonkeyPatch
+    policy: Allocation, chatbots: int, se: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def judgments() -> float:
-        found = course(inputs(chatbots, 200), AllAbilities(0.25).shortfall, policy, most=20_000, batch=50, seed=0)
+        found = course(inputs(chatbots, 200), AllAbilities(se).shortfall, policy, most=20_000, batch=50, seed=0)
         return float(np.median(found.reached_at()))
 
     usual = judgments()
