@@ -32,12 +32,12 @@ from evalsite.refits.full_check import check_ask
 from evalsite.refits.services import alarm_raise
 from tests import console_pages
 from tests.environment import FULL
-from tests.evalsite.cast import CampaignMaker
+from tests.evalsite.cast import CampaignMaker, run_jobs
 from tests.evalsite.dialogues.steps import begin, live_campaign_make, released
 from tests.evalsite.endpoints.steps import call_all
 from tests.evalsite.pages.bilingual import alike
 from tests.evalsite.pages.reading import Visitor
-from tests.evalsite.refits.test_screening import crowd
+from tests.evalsite.refits.test_screening import crowd_make, screened
 from tests.shared import shared
 
 BOARD = ("", "charts/", "prompts/", "method/", "embed/")
@@ -86,7 +86,8 @@ class Reader:
 @shared
 def lively(make_campaign: CampaignMaker, alice: User) -> Campaign:
     """A campaign in which much has happened that pages tell of."""
-    campaign, adversary = crowd(make_campaign, Campaign.Screening.PROPOSE)
+    campaign, adversary = screened(crowd_make(make_campaign), Campaign.Screening.PROPOSE)
+    run_jobs()
     other = Annotator.objects.exclude(pk=adversary.pk)[0]
     annotator_exclude(campaign=campaign, annotator=other, reason="in haste", by=alice)
     annotator_note(campaign=campaign, annotator=adversary, text="to be asked", by=alice)

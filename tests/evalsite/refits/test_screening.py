@@ -64,8 +64,7 @@ def board_of(campaign: Campaign) -> Board:
 Crowd = tuple[Campaign, Annotator]
 
 
-@shared
-def crowd(make_campaign: CampaignMaker) -> Crowd:
+def crowd_make(make_campaign: CampaignMaker) -> Crowd:
     """Six annotators have judged the same, and no refit has seen it: five agree, and one says the opposite of them."""
     campaign = make_campaign(design=SHARED, chatbots=4, prompts=12)
     Campaign.objects.update(pay_rate="0.1")
@@ -75,6 +74,11 @@ def crowd(make_campaign: CampaignMaker) -> Crowd:
         for annotator, choose in everybody:
             judge_as(campaign, annotator, choose)
     return campaign, adversary
+
+
+@shared
+def crowd(make_campaign: CampaignMaker) -> Crowd:
+    return crowd_make(make_campaign)
 
 
 @shared
