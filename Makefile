@@ -13,10 +13,10 @@ SCREENSHOTS ?= var/screenshots
 FRESH ?=
 # Further options of pytest: `--lf`, `--ignore=...`, a path
 BUT ?=
-# Each file of tests runs in one process, in the order that tests/conftest.py gives. `make test` runs its two lanes side
-# by side, the second in half as many processes: it works while tests of the first wait for sites.
+# Each file of tests runs in one process, in the order that tests/conftest.py gives. There is one process more than
+# processors, because some tests wait for sites. `make test` runs its two lanes side by side for the same reason.
 PROCESSORS := $(shell getconf _NPROCESSORS_ONLN)
-WORKERS ?= $(PROCESSORS)
+WORKERS ?= $(shell echo $$(($(PROCESSORS) + 1)))
 SECOND_WORKERS ?= $(shell echo $$((($(PROCESSORS) + 1) / 2)))
 TOGETHER ?= -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 SECOND_LANE := var/test-production.txt
@@ -54,6 +54,7 @@ test-embedded: $(VENV)/.kernels ## The first lane of make test (BUT="--lf" and o
 test-production: $(VENV)/.kernels ## The second lane: the tests marked `database`, on PostgreSQL and Redis
 	TEST_FORM=production TEST_LANE="the production lane" $(PY) -m pytest $(TOGETHER) -m database $(BUT) tests/evalsite tests/attacks
 
+quick: WORKERS = $(PROCESSORS)  # none of its tests waits for a site
 quick: $(VENV)/.kernels ## Run the fast tests: about a minute (BUT="--lf" runs those that failed last)
 	TEST_LANE="make quick" $(PY) -m pytest $(TOGETHER) -m quick $(BUT)
 
