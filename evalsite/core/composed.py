@@ -1,7 +1,8 @@
 """Queries that the ORM composes once. Later runs bind other values to the same statement.
 
-Composing a statement takes the ORM up to ten times as long as the database needs to run it. Steps of live
-conversations, calls, claims, and what every job and every refit reads use this; everything else uses the ORM as it is.
+Composing a statement takes the ORM up to ten times as long as the database needs to run it. This is for
+what is read very often: by steps of live conversations, calls, claims, jobs and refits, by every request of a person
+(token, campaign, board, roles), and by pages of annotators. Everything else uses the ORM as it is.
 """
 
 import uuid

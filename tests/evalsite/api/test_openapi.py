@@ -112,7 +112,8 @@ def test_every_answer_is_one_that_the_file_names(there: Tenant, label: str) -> N
         answered = {mode: statuses(there, label, mode) for mode in GenerationMode}
     assert done in {200, 201, 202}, "the right one is done"
     assert refused in {400, 404}, "and not the one that names what is not there"
-    assert {400, 404} & answered[GenerationMode.NEGATIVE] or not FULL, "many wrong ones are refused as well"
+    if FULL:  # two wrong ones may both happen to be right
+        assert {400, 404} & answered[GenerationMode.NEGATIVE], "many wrong ones are refused as well"
 
 
 @pytest.mark.usefixtures("_one_connection")
